@@ -150,8 +150,9 @@ type RequestFacts struct {
 type Call struct {
 	Ordinal int // 1-based number of the call in the body; 0: no call
 	Name    string
-	// Class is what the call alone says.
-	Class classify.Call
+	// Class returns what the call alone says. It is worked out on first use; nil
+	// if there is no call.
+	Class func() classify.Call
 }
 
 // Prefix is what stands before a block in the same body.
@@ -171,8 +172,10 @@ type Source struct {
 	Call Call
 	// Argument is the name of the argument, or empty for a result.
 	Argument string
-	Class    classify.Class // for results
-	IsError  bool
+	// Class returns what the result is, worked out on first use; nil for
+	// arguments. An Indexer keeps what it needs of it as numbers.
+	Class   func() classify.Class
+	IsError bool
 	// Parts is the number of text parts of the result; sources with more than
 	// one, with parts that are no text, or with a lossy text are not anchors.
 	Parts int
