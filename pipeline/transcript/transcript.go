@@ -136,4 +136,9 @@ type Arg struct {
 	// Lossy says that Text is not an exact decoding (lone surrogates or bytes
 	// that are not UTF-8 were replaced).
 	Lossy bool
+	// Literal says that it is no string but a number, true, false or null, and
+	// Text is that literal as written. Only classify looks at literals: the line
+	// range of a read stands in them. A literal is never an anchor, and takes no
+	// place in LeafRef.Part, which counts strings.
+	Literal bool
 }
