@@ -52,8 +52,14 @@ type Transcript struct {
 	messagesSpan Span
 	toolsSpan    Span
 	systemSpan   Span
-	options      [][2]Span // other members that change what a rewrite may do
-	automatic    []Span    // top-level cache_control members
+	options      []option // other members that change what a rewrite may do
+	automatic    []Span   // top-level cache_control members
+}
+
+// option is a member of the request that is part of the input chain.
+type option struct {
+	key   string
+	value Span
 }
 
 // Hints are what a client says of the conversation's identity. The texts are
@@ -78,6 +84,10 @@ type Message struct {
 	Role   string
 	Span   Span
 	Blocks []Block
+	// Marks are cache breakpoints on the message itself (see Block.Marks).
+	Marks []Span
+
+	contentSpan Span // the value that holds the blocks
 }
 
 // Block is one content block of a message or of the system prompt. A string
@@ -111,13 +121,15 @@ type Call struct {
 // Result is one tool result.
 type Result struct {
 	Message int // index in Transcript.Messages
-	Block   int // index in that message's Blocks
+	Block   int // index in that message's Blocks; -1: the message's whole content (Chat)
 	Call    int // index in Transcript.Calls, or -1 if unpaired
 	IsError bool
 	// Mixed says that it has a part that is not text; it is left alone.
 	Mixed bool
 	// Texts are its text parts.
 	Texts []Leaf
+
+	id string // the call id it names
 }
 
 // Leaf is one JSON string in the body whose text may be edited.
@@ -125,7 +137,7 @@ type Leaf struct {
 	Span Span // quotes included
 }
 
-// Arg is one string inside a call's arguments.
+// Arg is one string or number inside a call's arguments.
 type Arg struct {
 	// Name is the key it stands under; inside an array or object the nearest key.
 	Name string

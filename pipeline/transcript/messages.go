@@ -1,0 +1,298 @@
+package transcript
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// messages reads the transcript of the Anthropic and Chat dialects.
+func (p *parser) messages() error {
+	if p.dec.PeekKind() != '[' {
+		return fmt.Errorf("%w: messages is no array", ErrShape)
+	}
+	span, err := p.array(func(i int) error {
+		if p.dec.PeekKind() != '{' {
+			return fmt.Errorf("%w: message %d is no object", ErrShape, i)
+		}
+		if p.t.Dialect == OpenAIChat {
+			return p.chatMessage(i)
+		}
+		return p.anthropicMessage(i)
+	})
+	p.t.messagesSpan = span
+	return err
+}
+
+// anthropicMessage reads one message and its calls and results.
+func (p *parser) anthropicMessage(i int) error {
+	var msg Message
+	var raws []rawBlock
+	seen := seenKeys{}
+	span, err := p.object(func(m member) error {
+		switch m.key {
+		case "role":
+			if err := seen.once(m.key); err != nil {
+				return err
+			}
+			v, kind, err := p.value()
+			msg.Role = p.text(v, kind)
+			return err
+		case "content":
+			if err := seen.once(m.key); err != nil {
+				return err
+			}
+			var err error
+			msg.contentSpan, err = p.content(&msg.Blocks, &raws)
+			return err
+		}
+		return p.skip()
+	})
+	if err != nil {
+		return err
+	}
+	msg.Span = span
+	for b, rb := range raws {
+		switch typ := msg.Blocks[b].Type; {
+		case typ == "tool_use" && msg.Role == "assistant":
+			p.call(i, rb.id, rb.name, rb.args)
+		case typ == "tool_result" && msg.Role == "user":
+			p.result(i, b, rb)
+		}
+	}
+	p.t.Messages = append(p.t.Messages, msg)
+	return nil
+}
+
+// call adds a client-executed call.
+func (p *parser) call(message int, id, name, args Span) {
+	t := p.t
+	t.Calls = append(t.Calls, Call{
+		Ordinal: len(t.Calls) + 1, ID: p.optional(id), Name: p.optional(name),
+		Message: message, Args: args, Result: -1,
+	})
+}
+
+// optional decodes a string span that may be missing or no string.
+func (p *parser) optional(s Span) string {
+	if s.Len() < 2 || p.body[s.Start] != '"' {
+		return ""
+	}
+	return p.str(s)
+}
+
+// result adds a tool result; pairing comes later.
+func (p *parser) result(message, block int, rb rawBlock) {
+	r := Result{Message: message, Block: block, Call: -1, IsError: rb.isError, id: p.optional(rb.callID)}
+	r.fill(rb)
+	p.t.Results = append(p.t.Results, r)
+}
+
+// fill takes over the text parts.
+func (r *Result) fill(rb rawBlock) {
+	if !rb.hasContent {
+		r.Mixed = true
+		return
+	}
+	for _, part := range rb.parts {
+		switch {
+		case part.Text.Len() >= 2 && (part.Bare || part.Type == "text" || part.Type == "input_text" || part.Type == "output_text"):
+			r.Texts = append(r.Texts, Leaf{Span: part.Text})
+		default:
+			r.Mixed = true
+		}
+	}
+}
+
+// chatMessage reads one message of Chat Completions.
+func (p *parser) chatMessage(i int) error {
+	var msg Message
+	var body rawBlock
+	var raws []rawBlock
+	seen := seenKeys{}
+	span, err := p.object(func(m member) error {
+		switch m.key {
+		case "role", "content", "tool_calls", "tool_call_id", "function_call", "name":
+			if err := seen.once(m.key); err != nil {
+				return err
+			}
+		case "cache_control", "cachePoint":
+			b := Block{}
+			err := p.mark(m, &b)
+			msg.Marks = append(msg.Marks, b.Marks...)
+			return err
+		default:
+			return p.skip()
+		}
+		kind := p.dec.PeekKind()
+		switch {
+		case m.key == "content":
+			var err error
+			msg.contentSpan, err = p.content(&msg.Blocks, &raws)
+			body.hasContent = kind == '"' || kind == '['
+			return err
+		case m.key == "tool_calls" && kind == '[':
+			return p.chatCalls(i)
+		case m.key == "function_call" && kind == '{':
+			return p.chatCall(i, true)
+		}
+		v, kind, err := p.value()
+		switch m.key {
+		case "role":
+			msg.Role = p.text(v, kind)
+		case "tool_call_id":
+			body.callID = v
+		case "name":
+			body.name = v
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	msg.Span = span
+	if msg.Role == "tool" || msg.Role == "function" {
+		body.parts = msg.Blocks
+		if msg.Role == "function" {
+			body.callID = body.name
+		}
+		p.result(i, -1, body)
+	}
+	p.t.Messages = append(p.t.Messages, msg)
+	return nil
+}
+
+// chatCalls reads tool_calls.
+func (p *parser) chatCalls(message int) error {
+	_, err := p.array(func(int) error {
+		if p.dec.PeekKind() != '{' {
+			return p.skip()
+		}
+		return p.chatCall(message, false)
+	})
+	return err
+}
+
+// chatCall reads one call of Chat Completions, or its legacy form.
+func (p *parser) chatCall(message int, legacy bool) error {
+	var id, name, args Span
+	inner := func(m member) error {
+		v, _, err := p.value()
+		switch m.key {
+		case "name":
+			name = v
+		case "arguments", "input":
+			args = v
+		}
+		return err
+	}
+	seen := seenKeys{}
+	_, err := p.object(func(m member) error {
+		if m.key != "" {
+			if err := seen.once(m.key); err != nil {
+				return err
+			}
+		}
+		if (m.key == "function" || m.key == "custom") && p.dec.PeekKind() == '{' {
+			_, err := p.object(inner)
+			return err
+		}
+		if legacy {
+			return inner(m)
+		}
+		v, _, err := p.value()
+		if m.key == "id" {
+			id = v
+		}
+		return err
+	})
+	if legacy {
+		id = name
+	}
+	p.call(message, id, name, args)
+	return err
+}
+
+// input reads the transcript of Responses: a string or items.
+func (p *parser) input() error {
+	switch p.dec.PeekKind() {
+	case '"':
+		v, _, err := p.value()
+		p.t.messagesSpan = v
+		p.t.Messages = append(p.t.Messages, Message{Role: "user", Span: v, contentSpan: v,
+			Blocks: []Block{{Type: "text", Span: v, Text: v, Bare: true}}})
+		return err
+	case '[':
+		span, err := p.array(p.item)
+		p.t.messagesSpan = span
+		return err
+	default:
+		return fmt.Errorf("%w: input is neither text nor a list", ErrShape)
+	}
+}
+
+// item reads one input item.
+func (p *parser) item(i int) error {
+	if p.dec.PeekKind() != '{' {
+		return fmt.Errorf("%w: input item %d is no object", ErrShape, i)
+	}
+	var msg Message
+	b, rb := Block{}, rawBlock{}
+	seen := seenKeys{}
+	span, err := p.object(func(m member) error {
+		if m.key == "role" {
+			if err := seen.once(m.key); err != nil {
+				return err
+			}
+			v, kind, err := p.value()
+			msg.Role = p.text(v, kind)
+			return err
+		}
+		return p.blockMember(m, &b, &rb, seen)
+	})
+	if err != nil {
+		return err
+	}
+	msg.Span, b.Span = span, span
+	switch b.Type {
+	case "function_call", "custom_tool_call", "local_shell_call":
+		p.call(i, rb.callID, rb.name, rb.args)
+		if b.Type == "local_shell_call" {
+			p.t.Calls[len(p.t.Calls)-1].Name = "local_shell"
+		}
+		msg.Role = "assistant"
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+		p.result(i, 0, rb)
+		msg.Role = "tool"
+	case "message", "":
+		msg.Blocks, msg.contentSpan = rb.parts, rb.content
+		p.t.Messages = append(p.t.Messages, msg)
+		return nil
+	}
+	if msg.Role == "" && (b.Type == "reasoning" || bytes.HasSuffix([]byte(b.Type), []byte("_call"))) {
+		msg.Role = "assistant"
+	}
+	msg.Blocks = []Block{b}
+	p.t.Messages = append(p.t.Messages, msg)
+	return nil
+}
+
+// pair gives each result the latest unanswered call of its id that stands
+// before it; some clients repeat ids.
+func (p *parser) pair() {
+	t := p.t
+	open := map[string][]int{}
+	next := 0
+	for ri := range t.Results {
+		r := &t.Results[ri]
+		for next < len(t.Calls) && t.Calls[next].Message < r.Message {
+			c := t.Calls[next]
+			open[c.ID] = append(open[c.ID], next)
+			next++
+		}
+		if l := open[r.id]; len(l) > 0 && r.id != "" {
+			r.Call = l[len(l)-1]
+			open[r.id] = l[:len(l)-1]
+			t.Calls[r.Call].Result = ri
+		}
+	}
+}

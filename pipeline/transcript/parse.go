@@ -1,0 +1,309 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Parse locates everything in body that trimtab looks at. The dialect is a
+// candidate from Detect; a body of another shape is refused with ErrShape.
+// The transcript refers to body, which must not change afterwards.
+func Parse(d Dialect, body []byte) (*Transcript, error) {
+	p := &parser{reader: newReader(body), t: &Transcript{Dialect: d, Body: body}}
+	if p.dec.PeekKind() != '{' {
+		if _, _, err := p.value(); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: the body is no object", ErrShape)
+	}
+	seen := seenKeys{}
+	if _, err := p.object(func(m member) error { return p.top(m, seen) }); err != nil {
+		return nil, err
+	}
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	if !seen["messages"] && !seen["input"] {
+		return nil, fmt.Errorf("%w: no messages", ErrShape)
+	}
+	p.pair()
+	p.hints()
+	return p.t, nil
+}
+
+type parser struct {
+	*reader
+	t *Transcript
+}
+
+// seenKeys refuses keys that stand twice: which one a provider takes is unknown.
+type seenKeys map[string]bool
+
+func (s seenKeys) once(key string) error {
+	if s[key] {
+		return fmt.Errorf("%w: the key %q stands twice", ErrShape, key)
+	}
+	s[key] = true
+	return nil
+}
+
+// top reads one member of the request.
+func (p *parser) top(m member, seen seenKeys) error {
+	t := p.t
+	responses := t.Dialect == OpenAIResponses
+	switch m.key {
+	case "model", "stream", "system", "instructions", "tools", "messages", "input", "metadata", "prompt_cache_key",
+		"context_management", "truncation", "previous_response_id", "conversation", "cache_control":
+		if err := seen.once(m.key); err != nil {
+			return err
+		}
+	default:
+		return p.skip()
+	}
+	switch {
+	case m.key == "messages" && !responses:
+		return p.messages()
+	case m.key == "input" && responses:
+		return p.input()
+	case m.key == "system" && t.Dialect == Anthropic, m.key == "instructions" && responses:
+		return p.system()
+	case m.key == "tools":
+		return p.tools()
+	case m.key == "metadata":
+		return p.metadata()
+	}
+	v, kind, err := p.value()
+	if err != nil {
+		return err
+	}
+	switch m.key {
+	case "model":
+		t.Model = p.text(v, kind)
+	case "stream":
+		t.Stream = kind == 't'
+	case "prompt_cache_key":
+		t.Hints.PromptCacheKey = p.text(v, kind)
+	case "cache_control":
+		t.automatic = append(t.automatic, v)
+	case "context_management":
+		p.option(m, v, kind != 'n')
+	case "truncation":
+		p.option(m, v, p.text(v, kind) == "auto")
+	case "previous_response_id", "conversation":
+		p.option(m, v, kind != 'n')
+		t.PreviousResponse = t.PreviousResponse || kind != 'n'
+	}
+	return nil
+}
+
+// option notes a member that is part of the input chain.
+func (p *parser) option(m member, v Span, edits bool) {
+	p.t.options = append(p.t.options, option{m.key, v})
+	p.t.ProviderEdits = p.t.ProviderEdits || edits
+}
+
+// text is a string's text, or "" for any other kind.
+func (p *parser) text(v Span, kind jsontext.Kind) string {
+	if kind != '"' {
+		return ""
+	}
+	return p.str(v)
+}
+
+// metadata finds the client's ids for the conversation.
+func (p *parser) metadata() error {
+	if p.dec.PeekKind() != '{' {
+		return p.skip()
+	}
+	_, err := p.object(func(m member) error {
+		v, kind, err := p.value()
+		if err != nil {
+			return err
+		}
+		switch m.key {
+		case "user_id":
+			p.t.Hints.Session = sessionOf(p.text(v, kind))
+		case "taskId":
+			p.t.Hints.TaskID = p.text(v, kind)
+		}
+		return nil
+	})
+	return err
+}
+
+// tools reads the declarations.
+func (p *parser) tools() error {
+	if p.dec.PeekKind() != '[' {
+		v, _, err := p.value()
+		p.t.toolsSpan = v
+		return err
+	}
+	span, err := p.array(func(int) error {
+		if p.dec.PeekKind() != '{' {
+			return p.skip()
+		}
+		var tool Tool
+		var err error
+		tool.Span, err = p.tool(&tool)
+		p.t.Tools = append(p.t.Tools, tool)
+		return err
+	})
+	p.t.toolsSpan = span
+	return err
+}
+
+// tool reads one declaration, or the function inside one.
+func (p *parser) tool(tool *Tool) (Span, error) {
+	return p.object(func(m member) error {
+		kind := p.dec.PeekKind()
+		switch {
+		case m.key == "name" && kind == '"':
+			v, _, err := p.value()
+			tool.Name = p.str(v)
+			return err
+		case (m.key == "function" || m.key == "custom") && kind == '{':
+			_, err := p.tool(tool)
+			return err
+		case (m.key == "input_schema" || m.key == "parameters") && kind == '{':
+			return p.schema(tool)
+		}
+		return p.skip()
+	})
+}
+
+// schema notes the names of the top-level parameters.
+func (p *parser) schema(tool *Tool) error {
+	_, err := p.object(func(m member) error {
+		if m.key != "properties" || p.dec.PeekKind() != '{' {
+			return p.skip()
+		}
+		_, err := p.object(func(m member) error {
+			tool.Params = append(tool.Params, m.key)
+			return p.skip()
+		})
+		return err
+	})
+	return err
+}
+
+// system reads the system prompt: a string or blocks.
+func (p *parser) system() error {
+	var err error
+	p.t.systemSpan, err = p.content(&p.t.System, nil)
+	return err
+}
+
+// content reads a string, or an array of blocks, or skips anything else. raw
+// collects what a block says of calls and results; nil where there are none.
+func (p *parser) content(blocks *[]Block, raw *[]rawBlock) (Span, error) {
+	switch p.dec.PeekKind() {
+	case '"':
+		v, _, err := p.value()
+		*blocks = append(*blocks, Block{Type: "text", Span: v, Text: v, Bare: true})
+		if raw != nil {
+			*raw = append(*raw, rawBlock{})
+		}
+		return v, err
+	case '[':
+		return p.array(func(int) error {
+			b, rb, err := p.block()
+			*blocks = append(*blocks, b)
+			if raw != nil {
+				*raw = append(*raw, rb)
+			}
+			return err
+		})
+	default:
+		v, _, err := p.value()
+		return v, err
+	}
+}
+
+// rawBlock is what a block, message or item says besides its type and text.
+type rawBlock struct {
+	id, name, callID, args Span
+	isError                bool
+	content                Span
+	parts                  []Block // the parts of content or output
+	bareContent            bool    // content is a string
+	hasContent             bool
+}
+
+// block reads one content block.
+func (p *parser) block() (Block, rawBlock, error) {
+	var b Block
+	var rb rawBlock
+	if p.dec.PeekKind() != '{' {
+		v, kind, err := p.value()
+		b.Span, b.Type = v, "unknown"
+		if kind == '"' {
+			b.Type = "string"
+		}
+		return b, rb, err
+	}
+	seen := seenKeys{}
+	var err error
+	b.Span, err = p.object(func(m member) error { return p.blockMember(m, &b, &rb, seen) })
+	return b, rb, err
+}
+
+// blockMember reads one member of a block.
+func (p *parser) blockMember(m member, b *Block, rb *rawBlock, seen seenKeys) error {
+	switch m.key {
+	case "type", "text", "id", "name", "input", "tool_use_id", "call_id", "content", "output", "is_error", "arguments", "action":
+		if err := seen.once(m.key); err != nil {
+			return err
+		}
+	case "cache_control", "cachePoint":
+		return p.mark(m, b)
+	default:
+		return p.skip()
+	}
+	kind := p.dec.PeekKind()
+	if (m.key == "content" || m.key == "output") && (kind == '[' || kind == '"') {
+		rb.hasContent, rb.bareContent = true, kind == '"'
+		span, err := p.content(&rb.parts, nil)
+		rb.content = span
+		for _, part := range rb.parts {
+			b.Marks = append(b.Marks, part.Marks...)
+			b.TTL1h = b.TTL1h || part.TTL1h
+		}
+		return err
+	}
+	v, kind, err := p.value()
+	if err != nil {
+		return err
+	}
+	switch m.key {
+	case "type":
+		b.Type = p.text(v, kind)
+	case "text":
+		if kind == '"' {
+			b.Text = v
+		}
+	case "id":
+		rb.id = v
+	case "name":
+		rb.name = v
+	case "tool_use_id", "call_id":
+		rb.callID = v
+	case "input", "arguments", "action":
+		rb.args = v
+	case "is_error":
+		rb.isError = kind == 't'
+	}
+	return nil
+}
+
+// mark reads a cache breakpoint.
+func (p *parser) mark(m member, b *Block) error {
+	v, _, err := p.value()
+	if err != nil {
+		return err
+	}
+	b.Marks = append(b.Marks, p.removal(m, v.End))
+	b.TTL1h = b.TTL1h || strings.Contains(string(p.body[v.Start:v.End]), `"1h"`)
+	return nil
+}
