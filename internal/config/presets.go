@@ -1,0 +1,73 @@
+package config
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
+)
+
+// DefaultPreset is the preset of a profile that names neither a preset nor
+// components.
+const DefaultPreset = "conservative"
+
+// Presets lists the names of the presets, from the one that does nothing to the
+// one that does most.
+func Presets() []string { return []string{"off", "safe", "conservative", "balanced"} }
+
+// presetComponents returns a preset's components in the order in which they run.
+func presetComponents(preset string) []*trimtabv1.Component {
+	conservative := []string{"textclean", "backref", "gutter", "searchfold", "cachesplit"}
+	var names []string
+	switch preset {
+	case "safe":
+		names = []string{"textclean", "searchfold", "cachesplit"}
+	case "conservative":
+		names = conservative
+	case "balanced":
+		names = append(conservative, "mask")
+	}
+	list := make([]*trimtabv1.Component, len(names))
+	for i, name := range names {
+		list[i] = newComponent(name)
+	}
+	for _, c := range list {
+		if m := c.GetMask(); m != nil {
+			// What makes mask fit to be in a preset: it acts only where the
+			// provider holds nothing that it could invalidate.
+			m.ColdOnly = proto.Bool(true)
+			m.KeepRecentMessages = proto.Uint32(10)
+			m.MinChars = proto.Uint32(400)
+			m.PeekChars = proto.Uint32(96)
+		}
+	}
+	return list
+}
+
+// newComponent returns a component without any setting, or nil if the schema
+// does not know its name.
+func newComponent(name string) *trimtabv1.Component {
+	c := &trimtabv1.Component{Name: name}
+	for i := range componentFields().Len() {
+		if fd := componentFields().Get(i); string(fd.Name()) == name {
+			c.ProtoReflect().Set(fd, c.ProtoReflect().NewField(fd))
+			return c
+		}
+	}
+	return nil
+}
+
+// settingsOf returns the settings message of a component.
+func settingsOf(c *trimtabv1.Component) proto.Message {
+	m := c.ProtoReflect()
+	fd := m.WhichOneof(m.Descriptor().Oneofs().ByName("settings"))
+	if fd == nil {
+		return nil
+	}
+	return m.Get(fd).Message().Interface()
+}
+
+func find(list []*trimtabv1.Component, name string) int {
+	return slices.IndexFunc(list, func(c *trimtabv1.Component) bool { return c.GetName() == name })
+}
