@@ -217,3 +217,25 @@ func (s Sum) Chain(next Sum) Sum {
 	copy(out[:], full[:])
 	return out
 }
+
+// AsksOneHour says that a breakpoint anywhere asks for the one-hour cache.
+func (t *Transcript) AsksOneHour() bool {
+	for _, m := range t.automatic {
+		if bytes.Contains(t.Body[m.Start:m.End], []byte(`"1h"`)) {
+			return true
+		}
+	}
+	for _, b := range t.System {
+		if b.TTL1h {
+			return true
+		}
+	}
+	for _, m := range t.Messages {
+		for _, b := range m.Blocks {
+			if b.TTL1h {
+				return true
+			}
+		}
+	}
+	return bytes.Contains(t.Body[t.toolsSpan.Start:t.toolsSpan.End], []byte(`"ttl":"1h"`))
+}
