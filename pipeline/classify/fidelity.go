@@ -33,7 +33,7 @@ func (f Fidelity) String() string {
 // fidelity judges a result. A test's own summary outranks a stack trace, which a
 // failing test prints too; a stated failure without any signal is a Fail.
 func fidelity(c Call, text string, failed bool) Fidelity {
-	var s signals
+	s := look(text)
 	if !failed {
 		switch c.Sub {
 		case Viewer, Seeker, Lister, Differ, VCS, Info, Printer, HTTP, Packer:
@@ -53,7 +53,7 @@ func fidelity(c Call, text string, failed bool) Fidelity {
 	switch {
 	case s.fail:
 		return Fail
-	case s.crash && !s.pass:
+	case (s.crash || s.named && failed) && !s.pass:
 		return Crash
 	case s.build && (!s.pass || failed):
 		return BuildFail
@@ -82,8 +82,27 @@ func plainLine(line string) string {
 	return string(b)
 }
 
-// signals are what was seen so far, by strong, line-anchored signs.
-type signals struct{ pass, fail, build, crash bool }
+// signals are what was seen so far, by strong, line-anchored signs. A named
+// error is a weak sign: manuals are full of them.
+type signals struct {
+	pass, fail, build, crash, named bool
+
+	// What occurs anywhere in the text: most lines need not be searched.
+	errors, goFiles, linker, dumps, asserts bool
+}
+
+// look searches the whole text for the words without which a line can't be a
+// signal.
+func look(text string) signals {
+	return signals{
+		errors:  strings.Contains(text, "error"),
+		goFiles: strings.Contains(text, ".go:"),
+		linker: strings.Contains(text, "undefined reference to") || strings.Contains(text, "unresolved external") ||
+			strings.Contains(text, "ld returned ") || strings.Contains(text, "linker command failed"),
+		dumps:   strings.Contains(text, "(core dumped)") || strings.Contains(text, "Sanitizer: "),
+		asserts: strings.Contains(text, "Assertion "),
+	}
+}
 
 // maxSignal bounds how much of a line is looked at: signals stand early in a
 // line, and a line can be a megabyte.
@@ -99,12 +118,11 @@ func (s *signals) see(line string) {
 		return
 	}
 	s.testLine(line, trimmed)
-	if !s.build {
-		s.build = buildLine(line, trimmed)
-	}
-	if !s.crash {
-		s.crash = crashLine(line, trimmed)
-	}
+	s.build = s.build || buildLine(line, trimmed) || s.compilerLine(line)
+	s.crash = s.crash || crashLine(line) ||
+		s.dumps && (strings.Contains(line, "(core dumped)") || line[0] == '=' && strings.Contains(line, "Sanitizer: ")) ||
+		s.asserts && strings.HasPrefix(trimmed, "Assertion ") && strings.Contains(trimmed, "failed")
+	s.named = s.named || namedError(line)
 }
 
 // testLine knows the summaries of test runners.
@@ -134,6 +152,8 @@ func (s *signals) testLine(line, trimmed string) {
 		s.pass = s.pass || strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "ok ") && len(line) > 3 && isDigit(line[3])
 	case 'n':
 		s.fail = s.fail || strings.HasPrefix(line, "not ok ") && len(line) > 7 && isDigit(line[7])
+	case '{':
+		s.fail = s.fail || strings.HasPrefix(line, `{"Time":`) && strings.Contains(line, `"Action":"fail"`)
 	case '#':
 		if strings.HasPrefix(line, "# fail ") {
 			s.fail = s.fail || nonZeroAfter(line, "# fail")
@@ -236,18 +256,24 @@ func buildLine(line, trimmed string) bool {
 			return true
 		}
 	}
-	if strings.HasPrefix(trimmed, "│ Error:") || strings.HasPrefix(trimmed, "ELIFECYCLE") {
+	return strings.HasPrefix(trimmed, "│ Error:") || strings.HasPrefix(trimmed, "ELIFECYCLE")
+}
+
+// compilerLine knows what may stand in the middle of a line.
+func (s *signals) compilerLine(line string) bool {
+	if s.goFiles && goError(line) {
 		return true
 	}
-	if goError(line) || strings.Contains(line, ": error: ") || strings.Contains(line, ": fatal error: ") {
-		return true
+	if s.errors {
+		if strings.Contains(line, ": error: ") || strings.Contains(line, ": fatal error: ") || strings.Contains(line, "error: could not compile") {
+			return true
+		}
+		if i := strings.Index(line, "error "); i >= 0 && codedError(line[i+6:]) {
+			return true
+		}
 	}
-	if i := strings.Index(line, "error "); i >= 0 && codedError(line[i+6:]) {
-		return true
-	}
-	return strings.Contains(line, "undefined reference to") || strings.Contains(line, "unresolved external") ||
-		strings.Contains(line, "ld returned ") || strings.Contains(line, "linker command failed") ||
-		strings.Contains(line, "error: could not compile")
+	return s.linker && (strings.Contains(line, "undefined reference to") || strings.Contains(line, "unresolved external") ||
+		strings.Contains(line, "ld returned ") || strings.Contains(line, "linker command failed"))
 }
 
 // codedError says that a text begins with a compiler's error code and a colon.
@@ -289,7 +315,7 @@ func goError(line string) bool {
 }
 
 // crashLine knows stack traces, panics and signals.
-func crashLine(line, trimmed string) bool {
+func crashLine(line string) bool {
 	switch line[0] {
 	case 'T', 'U':
 		if strings.HasPrefix(line, "Traceback (most recent call last)") || strings.HasPrefix(line, "Unhandled") && strings.Contains(line, "ception") ||
@@ -325,8 +351,7 @@ func crashLine(line, trimmed string) bool {
 			return true
 		}
 	}
-	return namedError(line) || strings.Contains(line, "(core dumped)") || strings.Contains(line, "Sanitizer: ") && line[0] == '=' ||
-		strings.HasPrefix(trimmed, "Assertion ") && strings.Contains(trimmed, "failed")
+	return false
 }
 
 // namedError says that a line begins like json.decoder.JSONDecodeError: text.

@@ -55,6 +55,12 @@ func (l *lexer) step() {
 		l.pos++
 		l.endPipeline()
 		l.skipHere()
+	case '\\':
+		if l.at("\\\n") {
+			l.pos += 2
+			return
+		}
+		l.readWord()
 	case '#':
 		if i := strings.IndexByte(l.src[l.pos:], '\n'); i >= 0 {
 			l.pos += i

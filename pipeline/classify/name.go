@@ -34,7 +34,7 @@ func Segments(name string) []string {
 func withoutVendor(name string) string {
 	if rest, ok := cutPrefixFold(name, "mcp__"); ok {
 		if i := strings.Index(rest, "__"); i >= 0 && i+2 < len(rest) {
-			return rest[i+2:]
+			name = rest[i+2:]
 		}
 	}
 	if i := strings.LastIndexAny(name, ".:/"); i >= 0 && i+1 < len(name) {
@@ -130,8 +130,10 @@ func roleOf(w string) role {
 		return reads
 	case "show", "get", "load", "retrieve", "display":
 		return gets
-	case "search", "find", "locate", "query":
+	case "search", "find", "locate":
 		return searches
+	case "query":
+		return searches | data
 	case "grep", "rg", "ripgrep", "glob", "references", "referencing", "usages", "codebase":
 		return greps
 	case "ls", "list", "dir", "tree", "listing":
@@ -153,7 +155,7 @@ func roleOf(w string) role {
 		return fetches
 	case "file", "files", "directory", "directories", "folder", "folders", "path", "paths", "content", "contents", "code",
 		"notebook", "nb", "line", "lines", "symbol", "symbols", "source", "snippet", "str", "string", "cell", "block",
-		"definition", "definitions", "pattern", "regex", "structure", "resource", "range", "chunk", "body":
+		"definition", "definitions", "pattern", "regex", "structure", "resource", "resources", "range", "chunk", "body":
 		return files
 	case "issue", "issues", "pull", "pulls", "pr", "prs", "request", "requests", "commit", "commits", "branch",
 		"branches", "tag", "tags", "release", "releases", "project", "projects", "user", "users", "team", "teams",
@@ -171,7 +173,7 @@ func roleOf(w string) role {
 	case "to", "in", "into", "for", "by", "at", "the", "and", "all", "many", "multiple", "multi", "text", "tool_use", "based",
 		"last", "new", "name", "names", "output", "up", "down", "from", "with", "my", "raw", "item", "semantic", "info",
 		"kill", "python", "test", "script", "after", "before", "plus", "overview", "exact", "session", "use", "local",
-		"input", "send", "wait", "check", "status", "stop", "result":
+		"input", "send", "wait", "check", "status", "stop", "result", "mcp", "fs", "filesystem", "forge":
 		return plain
 	}
 	return 0
@@ -209,11 +211,11 @@ func kindOfName(name string) (k Kind, final bool) {
 		if has(searches) || has(files) {
 			return Edit, true
 		}
-		return pick(len(segments) == 1, Edit), false
-	case has(runs):
-		return pick(!has(searches), Shell), true
+		return pick(bareVerb(segments), Edit), false
 	case has(searches):
 		return Search, true
+	case has(runs):
+		return Shell, true
 	case has(lists):
 		return List, true
 	case has(reads):
@@ -222,6 +224,16 @@ func kindOfName(name string) (k Kind, final bool) {
 		return Read, true
 	}
 	return Other, !bare && has(data)
+}
+
+// bareVerb says that nothing but verbs and words without meaning is in a name.
+func bareVerb(segments []string) bool {
+	for _, s := range segments {
+		if roleOf(s)&(writes|plain) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func pick(cond bool, k Kind) Kind {
