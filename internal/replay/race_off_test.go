@@ -1,0 +1,6 @@
+//go:build !race
+
+package replay
+
+// raceEnabled shortens what runs over the whole corpus.
+const raceEnabled = false
