@@ -54,6 +54,15 @@ type Description struct {
 	Config    proto.Message // its section with the defaults filled in
 	Gates     []GateDoc     // every gate it can return
 	Wording   int           // version of the text it writes; part of the generation
+
+	// Linear says that its cost is linear in the block and under 5 ms per MB; only
+	// such components see very large blocks and requests.
+	Linear bool
+	// EachPart says that it may clean each text part of a result of several.
+	EachPart bool
+	// Reversible says that the verifier undoes what it writes; the engine checks
+	// every such rewrite before it is used.
+	Reversible bool
 }
 
 // Component is what all kinds have in common. A component is immutable after
@@ -124,13 +133,11 @@ type Block struct {
 	Part, Parts int
 	Call        Call // the paired call; Ordinal 0 if there is none
 	Class       classify.Class
-	IsError bool
+	IsError     bool
 	// Lossy says that Text is not an exact decoding; such text is never an anchor.
 	Lossy bool
 	// Offset is the estimated number of received tokens before the block.
 	Offset int
-	// Excluded says that the profile excludes the call's tool: never a target.
-	Excluded bool
 	// Facts of the request that a pure component may depend on: they are part
 	// of the input chain.
 	Request RequestFacts
@@ -187,7 +194,7 @@ type Source struct {
 	// Kept returns the ranges of Text that are forwarded literally, in order,
 	// not touching each other. A result that was replaced has none.
 	Kept func() []Range
-	Ref LeafRef
+	Ref  LeafRef
 	// Message is the index of the message it stands in.
 	Message int
 }
@@ -240,6 +247,15 @@ type Use struct {
 	SavedTokens int
 }
 
+// Verifier decodes what reversible components wrote. It shares no code with
+// them.
+type Verifier interface {
+	// Verify decodes the final text of a block, all marks together, back to the
+	// text that the reversible components were given. b.Text is the final text,
+	// before what stands before the block.
+	Verify(b Block, before Prefix) (restored string, err error)
+}
+
 // View is what a decided or generated component may look at.
 type View struct {
 	Blocks []ViewBlock
@@ -264,6 +280,9 @@ type ViewBlock struct {
 	Decided bool
 	// HasMark says that a line of the received text starts like a mark.
 	HasMark bool
+	// Untouchable is the engine's reason why nothing may edit the block; empty
+	// if a component may.
+	Untouchable Gate
 }
 
 // Decision is one decision on one block: a few numbers, never text.
@@ -289,7 +308,6 @@ type EnvelopeView struct {
 type SystemBlock struct {
 	Text   string
 	Marked bool // it carries a cache breakpoint
-	Tokens int
 }
 
 // EnvelopeEdit is one typed operation on the envelope.

@@ -239,3 +239,23 @@ func (t *Transcript) AsksOneHour() bool {
 	}
 	return bytes.Contains(t.Body[t.toolsSpan.Start:t.toolsSpan.End], []byte(`"ttl":"1h"`))
 }
+
+// HeadSpans are the spans of tools and system.
+func (t *Transcript) HeadSpans() []Span { return []Span{t.toolsSpan, t.systemSpan} }
+
+// AppendWithoutMarks appends the block's JSON without its breakpoints and
+// without one further span.
+func (t *Transcript) AppendWithoutMarks(dst []byte, b Block, leaveOut Span) []byte {
+	out := slices.Clone(b.Marks)
+	out = append(out, leaveOut)
+	slices.SortFunc(out, func(a, b Span) int { return a.Start - b.Start })
+	at := b.Span.Start
+	for _, s := range out {
+		if s.Start < at {
+			continue
+		}
+		dst = append(dst, t.Body[at:s.Start]...)
+		at = s.End
+	}
+	return append(dst, t.Body[at:b.Span.End]...)
+}

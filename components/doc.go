@@ -1,0 +1,3 @@
+// Package components is the list of all components. One folder below holds one
+// component; nothing registers itself.
+package components

@@ -1,0 +1,271 @@
+package pipeline
+
+import (
+	"strings"
+
+	"github.com/trimtab-io/trimtab/store"
+)
+
+// factKey names the decision of component c on a leaf. There is no thread in
+// it: a wrong guess of the thread would lose decisions.
+func (r *run) factKey(c int, l *leaf) store.Key {
+	id := ""
+	if call := r.t.Results[l.result].Call; call >= 0 {
+		id = r.t.Calls[call].ID
+	}
+	return r.e.keyer.Key([]byte("decision"), r.conv[:], []byte(r.g.described[c].Name), []byte(id), l.block[:], []byte{byte(l.part)})
+}
+
+// decided are the components that decide and may keep what they decide.
+func (r *run) decided() []int {
+	var out []int
+	for i, c := range r.g.Profile.Components {
+		if _, ok := c.(Decided); ok && r.kept() != nil {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// kept is where decisions are kept at the profile's level; nil: nowhere.
+func (r *run) kept() store.Facts { return r.e.opt.Store.At(r.g.Profile.Level).Facts }
+
+// replay puts recorded decisions in force, before any component looks at
+// anything: no gate and no order can make an old rewrite disappear.
+func (r *run) replay() {
+	comps := r.decided()
+	if len(comps) == 0 || len(r.leaves) == 0 {
+		return
+	}
+	keys := make([]store.Key, 0, len(comps)*len(r.leaves))
+	for _, c := range comps {
+		for _, l := range r.leaves {
+			keys = append(keys, r.factKey(c, l))
+		}
+	}
+	facts, found, err := r.kept().Lookup(r.ctx, r.req.Now, keys)
+	if err != nil {
+		r.count("facts_unreadable", 1)
+		return
+	}
+	for i := range comps {
+		for j, l := range r.leaves {
+			if k := i*len(r.leaves) + j; found[k] && l.decision == nil {
+				l.decision = &decision{component: comps[i], fact: facts[k]}
+			}
+		}
+	}
+}
+
+// renderDecision writes the block as the decision in force says.
+func (r *run) renderDecision(l *leaf, p *plan, text string) {
+	for i := range p.outcomes {
+		p.outcomes[i].gate = GateDecided
+	}
+	c := l.decision.component
+	b := r.block(l, text)
+	d := Decision{Wording: int(l.decision.fact.Wording), Params: l.decision.fact.Params}
+	edit, gate := r.askRender(r.g.Profile.Components[c].(Decided), b, d)
+	if gate == "" && len(edit.Pieces) == 0 {
+		gate = "nothing"
+	}
+	if gate != "" {
+		p.outcomes[c].gate = gate
+		return
+	}
+	start := attempt{text: text, tokens: p.inTokens, bytes: jsonLen(text)}
+	next, gate := r.accept(start, edit)
+	if gate != "" {
+		p.outcomes[c].gate = gate
+		return
+	}
+	p.outcomes[c] = outcome{acted: true, savedTokens: int32(start.tokens - next.tokens), savedBytes: int32(start.bytes - next.bytes)}
+	r.seal(l, p, next)
+}
+
+func (r *run) askRender(c Decided, b Block, d Decision) (e Edit, g Gate) {
+	defer func() {
+		if recover() != nil {
+			e, g = Edit{}, GatePanic
+		}
+	}()
+	return c.Render(b, d)
+}
+
+// decide lets the components take new decisions, prices and records them. It is
+// true if any came into force, so that all later blocks must be worked out again.
+func (r *run) decide() bool {
+	comps := r.decided()
+	if len(comps) == 0 || r.counting || r.turn == nil || r.g.Profile.Mode == Observe {
+		r.undecided()
+		return false
+	}
+	if r.turn.Raw && !r.turn.Cold {
+		return false // after a raw turn decisions are only replayed
+	}
+	any := false
+	for _, c := range comps {
+		v := r.view()
+		ds, gates := r.askDecide(r.g.Profile.Components[c].(Decided), v)
+		r.declined(c, gates)
+		if len(ds) > 0 && r.record(c, v, ds) {
+			any = true
+		}
+	}
+	return any
+}
+
+// undecided counts why deciding components could not even be asked.
+func (r *run) undecided() {
+	for i, c := range r.g.Profile.Components {
+		if _, ok := c.(Decided); ok && r.kept() == nil {
+			r.declined(i, map[Gate]int{GateLevel: max(len(r.leaves), 1)})
+		}
+	}
+}
+
+func (r *run) askDecide(c Decided, v View) (ds []Decision, gates map[Gate]int) {
+	defer func() {
+		if recover() != nil {
+			ds, gates = nil, map[Gate]int{GatePanic: 1}
+		}
+	}()
+	return c.Decide(v)
+}
+
+// view is what a deciding component may look at.
+func (r *run) view() View {
+	v := View{Cold: r.turn.Cold, FirstNew: r.turn.Same, LastAssistant: -1, Messages: len(r.t.Messages)}
+	if v.Cold {
+		v.FirstNew = 0
+	}
+	for i, m := range r.t.Messages {
+		if m.Role == "assistant" {
+			v.LastAssistant = i
+		}
+	}
+	v.Blocks = make([]ViewBlock, len(r.leaves))
+	for i, l := range r.leaves {
+		vb := &v.Blocks[i]
+		vb.Message, vb.Tokens, vb.Decided = r.t.Results[l.result].Message, l.plan.outTokens, l.decision != nil
+		if !v.Cold && vb.Message < v.FirstNew {
+			continue // warm: no component may touch it, so it is not even decoded
+		}
+		vb.Block = r.block(l, r.decode(l))
+		vb.HasMark = hasMark(vb.Text)
+		vb.Untouchable = r.untouchable(l)
+	}
+	return v
+}
+
+// hasMark says that a line of the text begins like a mark of ours.
+func hasMark(text string) bool {
+	return strings.HasPrefix(text, "[trimtab ") || strings.Contains(text, "\n[trimtab ")
+}
+
+// record prices the decisions, records the ones that pay, and puts in force
+// what the store says is in force.
+func (r *run) record(c int, v View, ds []Decision) bool {
+	ds = r.pays(c, v, ds)
+	puts := make([]store.Put, len(ds))
+	for i, d := range ds {
+		puts[i] = store.Put{Key: r.factKey(c, r.leaves[d.Block]),
+			Fact: store.Fact{Wording: uint16(d.Wording), Params: d.Params}}
+	}
+	if len(puts) == 0 {
+		return false
+	}
+	inForce, kept, err := r.kept().Commit(r.ctx, r.req.Now, puts)
+	if err != nil {
+		r.declined(c, map[Gate]int{GateRefused: len(puts)})
+		return false
+	}
+	any := false
+	for i, d := range ds {
+		l := r.leaves[d.Block]
+		if !kept[i] {
+			r.declined(c, map[Gate]int{GateRefused: 1})
+			continue
+		}
+		if l.decision == nil {
+			l.decision = &decision{component: c, fact: inForce[i], fresh: true}
+			any = true
+		}
+	}
+	return any
+}
+
+// pays drops the decisions that cost more than they save: what points at a cut
+// block becomes literal again.
+func (r *run) pays(c int, v View, ds []Decision) []Decision {
+	chosen := map[int]bool{}
+	saved := map[int]int{}
+	for _, d := range ds {
+		if n, ok := r.saves(c, v, d); ok {
+			chosen[d.Block], saved[d.Block] = true, n
+		} else {
+			r.declined(c, map[Gate]int{GateNoGain: 1})
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		cost := r.dependents(chosen)
+		for b := range chosen {
+			if saved[b] <= cost[b] {
+				delete(chosen, b)
+				r.declined(c, map[Gate]int{GateNotPriced: 1})
+				changed = true
+			}
+		}
+	}
+	out := ds[:0:0]
+	for _, d := range ds {
+		if chosen[d.Block] {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// dependents sums, for each chosen leaf, the tokens by which leaves that are not
+// chosen would grow again.
+func (r *run) dependents(chosen map[int]bool) map[int]int {
+	cost := map[int]int{}
+	for i, l := range r.leaves {
+		if chosen[i] || l.decision != nil {
+			continue
+		}
+		for _, u := range l.plan.uses {
+			if !u.Source.Argument && len(r.t.Results[u.Source.Index].Texts) > 0 {
+				cost[r.first[u.Source.Index]+u.Source.Part] += u.SavedTokens
+			}
+		}
+	}
+	return cost
+}
+
+// saves is how many tokens the decision takes off what would go out without it.
+func (r *run) saves(c int, v View, d Decision) (int, bool) {
+	if d.Block < 0 || d.Block >= len(r.leaves) || v.Blocks[d.Block].Untouchable != "" {
+		return 0, false
+	}
+	l := r.leaves[d.Block]
+	trial := *l
+	trial.decision = &decision{component: c, fact: store.Fact{Wording: uint16(d.Wording), Params: d.Params}}
+	trial.plan = nil
+	p := r.work(&trial)
+	return l.plan.outTokens - p.outTokens, p.outTokens < l.plan.outTokens && p.outBytes < l.plan.outBytes
+}
+
+// declined counts a component's declines of this turn.
+func (r *run) declined(c int, gates map[Gate]int) {
+	if r.gates == nil {
+		r.gates = make([]map[Gate]int, len(r.g.described))
+	}
+	if r.gates[c] == nil {
+		r.gates[c] = map[Gate]int{}
+	}
+	for g, n := range gates {
+		r.gates[c][g] += n
+	}
+}

@@ -1,0 +1,335 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/trimtab-io/trimtab/pipeline/classify"
+	"github.com/trimtab-io/trimtab/pipeline/tokens"
+	"github.com/trimtab-io/trimtab/pipeline/transcript"
+	"github.com/trimtab-io/trimtab/store"
+)
+
+// find lists the text parts of all tool results, in body order.
+func (r *run) find() {
+	r.calls = make([]call, len(r.t.Calls))
+	r.first = make([]int, len(r.t.Results))
+	texts := 0
+	for i, res := range r.t.Results {
+		r.first[i] = len(r.leaves)
+		block := r.dig.Messages[res.Message].Sum
+		if res.Block >= 0 {
+			block = r.dig.Messages[res.Message].Blocks[res.Block]
+		}
+		for j, l := range res.Texts {
+			texts += l.Span.Len()
+			r.leaves = append(r.leaves, &leaf{
+				result: i, part: j, span: l.Span, block: block,
+				over: texts > r.g.Profile.Limits.LinearOver || l.Span.Len() > r.g.Profile.Limits.LinearBlock,
+			})
+		}
+	}
+}
+
+// keys gives each leaf the digest of everything that its outcome may depend on:
+// the generation, the facts of the request, the messages before it, the blocks
+// before it in its message, and the decisions in force up to it.
+func (r *run) keys() {
+	var facts transcript.Sum
+	copy(facts[:], r.t.Dialect)
+	if r.facts.ProviderEdits {
+		facts[15] |= 1
+	}
+	if r.facts.EditsByLine {
+		facts[15] |= 2
+	}
+	chain := r.g.seed.Chain(facts)
+	r.chains = make([]transcript.Sum, len(r.dig.Messages))
+	li := 0
+	for m, d := range r.dig.Messages {
+		inside, decisions := chain, []transcript.Sum(nil)
+		for b := 0; li < len(r.leaves) && r.t.Results[r.leaves[li].result].Message == m; li++ {
+			l := r.leaves[li]
+			last := r.t.Results[l.result].Block
+			if last < 0 {
+				inside = inside.Chain(l.block)
+			}
+			for ; b <= last; b++ {
+				inside = inside.Chain(d.Blocks[b])
+			}
+			if l.decision != nil {
+				s := l.decision.sum()
+				inside, decisions = inside.Chain(s), append(decisions, s)
+			}
+			l.key = inside // what follows in the message does not matter
+			if l.part > 0 {
+				l.key = l.key.Chain(transcript.Sum{byte(l.part), byte(l.part >> 8), 1})
+			}
+		}
+		chain = chain.Chain(d.Sum)
+		for _, s := range decisions {
+			chain = chain.Chain(s)
+		}
+		r.chains[m] = chain
+	}
+}
+
+func (d *decision) sum() transcript.Sum {
+	var b [42]byte
+	b[0] = byte(d.component)
+	binary.LittleEndian.PutUint16(b[1:], d.fact.Kind)
+	binary.LittleEndian.PutUint16(b[3:], d.fact.Wording)
+	for i, p := range d.fact.Params {
+		binary.LittleEndian.PutUint64(b[5+8*i:], uint64(p))
+	}
+	k := store.NewKeyer(nil).Key(b[:])
+	return transcript.Sum(k)
+}
+
+// pure works out the outcome of each block, in order. It is false if the
+// deadline passed.
+func (r *run) pure() bool {
+	for _, l := range r.leaves {
+		if v, ok := r.e.memo.get(l.key); ok {
+			if p, ok := v.(*plan); ok && len(p.outcomes) == len(r.g.described) {
+				l.plan, l.fresh = p, false
+				continue
+			}
+		}
+		if expired(r.ctx) {
+			return false
+		}
+		l.plan = r.e.memo.put(l.key, r.work(l)).(*plan)
+		l.fresh = true
+	}
+	return true
+}
+
+// decode returns the leaf's received text.
+func (r *run) decode(l *leaf) string {
+	if !l.decoded {
+		l.text, l.lossy = transcript.Decode(r.t.Body[l.span.Start:l.span.End])
+		l.decoded = true
+	}
+	return l.text
+}
+
+// work runs the components on one block.
+func (r *run) work(l *leaf) *plan {
+	text := r.decode(l)
+	p := &plan{
+		textLen: len(text), inTokens: tokens.Estimate(text), inBytes: l.span.Len() - 2, lossy: l.lossy,
+		outcomes: make([]outcome, len(r.g.described)),
+	}
+	p.outTokens, p.outBytes = p.inTokens, p.inBytes
+	p.kept = kept(nil, len(text))
+	if g := r.untouchable(l); g != "" {
+		for i := range p.outcomes {
+			p.outcomes[i].gate = g
+		}
+		return p
+	}
+	if l.decision != nil {
+		r.renderDecision(l, p, text)
+	} else {
+		r.rewrite(l, p, text)
+	}
+	return p
+}
+
+// untouchable says why no component may edit the block at all.
+func (r *run) untouchable(l *leaf) Gate {
+	res := r.t.Results[l.result]
+	switch {
+	case res.Mixed:
+		return GateNonText
+	case res.Call < 0:
+		return GateNoCall
+	case r.g.excludes(r.t.Calls[res.Call].Name):
+		return GateExcluded
+	}
+	return ""
+}
+
+// attempt is the state of a block between components.
+type attempt struct {
+	text   string  // as it stands
+	pieces []Piece // over the received text; nil: unchanged
+	tokens int
+	bytes  int
+	uses   []Use
+}
+
+// rewrite runs the pure components in order and checks what they wrote.
+func (r *run) rewrite(l *leaf, p *plan, text string) {
+	b := r.block(l, text)
+	now := attempt{text: text, tokens: p.inTokens, bytes: jsonLen(text)}
+	before := r.prefix(l)
+	base, reversible := now, false // as the reversible components were given it
+	for i, c := range r.g.Profile.Components {
+		pure, ok := c.(Pure)
+		if !ok {
+			continue
+		}
+		d := r.g.described[i]
+		switch {
+		case l.over && !d.Linear:
+			p.outcomes[i].gate = GateBudget
+			continue
+		case b.Parts > 1 && !d.EachPart:
+			p.outcomes[i].gate = GateManyParts
+			continue
+		}
+		b.Text = now.text
+		edit, gate := r.ask(pure, b, r.withNotes(before, i, pure))
+		if gate == "" && len(edit.Pieces) == 0 {
+			gate = "nothing"
+		}
+		if gate != "" {
+			p.outcomes[i].gate = gate
+			continue
+		}
+		next, gate := r.accept(now, edit)
+		if gate != "" {
+			p.outcomes[i].gate = gate
+			continue
+		}
+		p.outcomes[i] = outcome{acted: true, savedTokens: int32(now.tokens - next.tokens), savedBytes: int32(now.bytes - next.bytes)}
+		now = next
+		if d.Reversible {
+			reversible = true
+		} else {
+			base = now
+		}
+	}
+	if reversible && !r.verified(b, now, base, before) {
+		r.revert(p, func(d Description) bool { return d.Reversible }, GateVerify)
+		now = base
+	}
+	r.seal(l, p, now)
+}
+
+// accept applies an edit if it is sound and shortens the text.
+func (r *run) accept(now attempt, e Edit) (attempt, Gate) {
+	if err := check(e.Pieces, now.text, r.sourceText); err != nil {
+		return now, GateContract
+	}
+	text := render(e.Pieces, now.text, r.sourceText)
+	next := attempt{text: text, tokens: tokens.Estimate(text), bytes: jsonLen(text), uses: append(now.uses, e.Uses...)}
+	switch {
+	case strings.TrimSpace(text) == "":
+		return now, GateEmpty
+	case next.tokens >= now.tokens || next.bytes >= now.bytes:
+		return now, GateNoGain
+	}
+	next.pieces = compose(now.pieces, e.Pieces)
+	return next, ""
+}
+
+// ask runs one component on one block; a panic is its own affair.
+func (r *run) ask(c Pure, b Block, before Prefix) (e Edit, g Gate) {
+	defer func() {
+		if recover() != nil {
+			e, g = Edit{}, GatePanic
+		}
+	}()
+	return c.Rewrite(b, before)
+}
+
+// verified asks the verifier for the text that the reversible components got.
+func (r *run) verified(b Block, now, base attempt, before Prefix) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	if r.e.opt.Verifier == nil {
+		return false
+	}
+	b.Text = now.text
+	restored, err := r.e.opt.Verifier.Verify(b, before)
+	return err == nil && restored == base.text
+}
+
+// revert takes the outcomes of some components back.
+func (r *run) revert(p *plan, of func(Description) bool, g Gate) {
+	for i, d := range r.g.described {
+		if p.outcomes[i].acted && of(d) {
+			p.outcomes[i] = outcome{gate: g}
+		}
+	}
+}
+
+// seal compiles what is left and guards the whole: strictly fewer tokens and
+// fewer bytes than what was received, or the block stays as it is.
+func (r *run) seal(l *leaf, p *plan, now attempt) {
+	if now.pieces == nil {
+		return
+	}
+	all := func(Description) bool { return true }
+	raw, refs, gate := compile(r.t, r.t.Body[l.span.Start:l.span.End], now.pieces)
+	if gate != "" {
+		r.revert(p, all, gate)
+		return
+	}
+	p.pieces, p.refs = raw, refs
+	n := len(p.write(nil, r.t, l.span))
+	if now.tokens >= p.inTokens || n >= p.inBytes {
+		p.pieces, p.refs = nil, nil
+		r.revert(p, all, GateNoGain)
+		return
+	}
+	p.kept = kept(now.pieces, p.textLen)
+	p.outTokens, p.outBytes, p.uses = now.tokens, n, now.uses
+	p.sum = digest(raw, refs)
+}
+
+// block is the leaf as components see it.
+func (r *run) block(l *leaf, text string) Block {
+	res := r.t.Results[l.result]
+	b := Block{
+		Text: text, Result: l.result, Part: l.part, Parts: len(res.Texts),
+		IsError: res.IsError, Lossy: l.lossy, Offset: r.offset(l.result), Request: r.facts,
+	}
+	var c classify.Call
+	if res.Call >= 0 {
+		b.Call = r.callOf(res.Call)
+		c = b.Call.Class()
+	}
+	b.Class = classify.OfResult(c, text, res.IsError)
+	return b
+}
+
+// offset estimates the received tokens before a result: all messages before its
+// own, and the results before it in its own.
+func (r *run) offset(result int) int {
+	m := r.t.Results[result].Message
+	n := r.before[m]
+	for i := result - 1; i >= 0 && r.t.Results[i].Message == m; i-- {
+		for j := range r.t.Results[i].Texts {
+			l := r.leaves[r.first[i]+j]
+			if l.plan != nil {
+				n += l.plan.inTokens
+			} else {
+				n += tokens.Estimate(r.decode(l))
+			}
+		}
+	}
+	return n
+}
+
+// callOf is call i as components see it.
+func (r *run) callOf(i int) Call {
+	c := r.t.Calls[i]
+	return Call{Ordinal: c.Ordinal, Name: c.Name, Class: func() classify.Call { return r.classified(i).call }}
+}
+
+// classified decodes and classifies call i on first use.
+func (r *run) classified(i int) *call {
+	c := &r.calls[i]
+	if !c.done {
+		args, freeform := r.t.Arguments(i)
+		*c = call{done: true, args: args, call: classify.OfCall(r.t.Calls[i].Name, args, freeform)}
+	}
+	return c
+}

@@ -1,0 +1,372 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/trimtab-io/trimtab/pipeline/classify"
+	"github.com/trimtab-io/trimtab/pipeline/promptcache"
+	"github.com/trimtab-io/trimtab/pipeline/tokens"
+	"github.com/trimtab-io/trimtab/pipeline/transcript"
+	"github.com/trimtab-io/trimtab/store"
+)
+
+// run is the work on one request.
+type run struct {
+	e        *Engine
+	ctx      context.Context
+	req      Request
+	g        *Generation
+	t        *transcript.Transcript
+	x        *Exchange
+	conv     store.Key
+	known    bool // the conversation was pinned before
+	counting bool // count_tokens: nothing is recorded
+
+	dig    transcript.Digests
+	turn   *promptcache.Turn
+	facts  RequestFacts
+	leaves []*leaf
+	first  []int // index in leaves of each result's first leaf
+	sent   int   // estimated tokens of all messages and the head
+	before []int // estimated tokens before each message
+
+	calls   []call
+	chains  []transcript.Sum // of everything up to each message, decisions included
+	sources []*source
+	listed  []Source       // parallel to sources
+	upTo    []int          // how many sources stand before each result
+	noted   [][]Index      // by component, parallel to sources
+	gates   []map[Gate]int // by component: declines of this turn besides the plans'
+}
+
+// leaf is one text part of a tool result on its way.
+type leaf struct {
+	result, part int
+	span         transcript.Span
+	block        transcript.Sum // digest of the block as received
+	key          transcript.Sum // of everything its outcome depends on
+	offset       int
+	over         bool // too much text before it or in it
+	decision     *decision
+	fresh        bool // the outcome was worked out on this turn
+	plan         *plan
+
+	decoded bool
+	text    string
+	lossy   bool
+}
+
+// decision is a decision in force on a leaf.
+type decision struct {
+	component int
+	fact      store.Fact
+	fresh     bool // taken on this turn
+}
+
+// call is a call with what is worked out of it on first use.
+type call struct {
+	done bool
+	args []transcript.Arg
+	call classify.Call
+}
+
+func (r *run) do() {
+	r.dig = r.t.Digest()
+	x := r.x
+	if !r.counting {
+		r.turn = r.e.tracker.Begin(r.conv, r.e.seed, r.t, r.dig, r.req.Agent, r.req.Now)
+		x.turn, x.raw = r.turn, true
+		x.report.Thread, x.report.Cold = r.turn.Thread, r.turn.Cold
+		x.out = promptcache.Chain(r.e.seed, r.dig)
+	}
+	r.facts = RequestFacts{ProviderEdits: r.t.ProviderEdits, EditsByLine: editsByLine(r.t.Tools)}
+	r.measure()
+	x.report.Arm = "treated"
+	switch {
+	case r.req.Bypass:
+		x.pass(Bypassed)
+		return
+	case len(r.g.Profile.Components) == 0:
+		x.pass(ModeOff)
+		r.asReceived()
+		return
+	case r.g.holdsOut(r.conv):
+		x.report.Arm = "holdout"
+		x.pass(HeldOut)
+		r.asReceived()
+		return
+	}
+	if r.g.Profile.Mode == Observe {
+		x.report.Arm = "observe"
+	}
+	r.find()
+	r.replay()
+	r.keys()
+	if !r.pure() {
+		x.pass(DeadlinePassed)
+		r.count("deadline", 1)
+		return
+	}
+	if r.decide() {
+		r.keys()
+		r.sources = nil
+		if !r.pure() {
+			x.pass(DeadlinePassed)
+			r.count("deadline", 1)
+			return
+		}
+	}
+	r.finish()
+}
+
+// asReceived marks a turn that is never rewritten as one that obeys the law: it
+// goes out as it came on every turn.
+func (r *run) asReceived() {
+	if r.turn != nil {
+		r.x.raw = false
+	}
+}
+
+// finish splices, checks and reports.
+func (r *run) finish() {
+	x := r.x
+	body, envelope := r.splice()
+	r.report(envelope)
+	if body == nil {
+		x.pass(NothingToDo)
+		if len(r.t.Results) == 0 {
+			x.pass(NoToolOutput)
+		}
+		x.report.TokensAfter = x.report.TokensBefore
+		if r.turn != nil {
+			x.raw = false
+			r.law(x.out)
+		}
+		return
+	}
+	out, err := transcript.Parse(r.t.Dialect, body)
+	if err != nil || !sameShape(r.t, out) {
+		x.pass(OutputInvalid)
+		return
+	}
+	outDigests := out.Digest()
+	if !r.onlyEdited(outDigests) {
+		x.pass(OutputInvalid)
+		return
+	}
+	if r.g.Profile.Mode == Observe {
+		after := x.report.TokensAfter
+		x.pass(ObserveOnly)
+		x.report.TokensAfter = after
+		r.asReceived()
+		return
+	}
+	x.body = body
+	x.report.BytesAfter = len(body)
+	x.report.Reason = Rewritten
+	if r.turn != nil {
+		x.raw = false
+		x.out = promptcache.Chain(r.e.seed, outDigests)
+		r.law(x.out)
+	}
+}
+
+// law compares what goes out with what went out on the last turn.
+func (r *run) law(out []transcript.Sum) {
+	x := r.x
+	x.marks = r.marks()
+	if r.turn.Raw && len(x.marks) > 0 {
+		r.count("passthrough", 1)
+	}
+	if r.turn.New && len(x.marks) > 0 && !r.known && r.hasAssistant() {
+		r.count("adopted", 1)
+	}
+	v, broken := r.turn.Compare(out, x.marks)
+	if !broken || r.turn.Cold {
+		return
+	}
+	if r.decidedUpTo(v.Message) {
+		r.count("decision", 1)
+		return
+	}
+	if x.report.Violations == nil {
+		x.report.Violations = map[string]int{}
+	}
+	x.report.Violations[v.Component]++
+}
+
+func (r *run) decidedUpTo(message int) bool {
+	for _, l := range r.leaves {
+		if l.decision != nil && l.decision.fresh && r.t.Results[l.result].Message <= message {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) hasAssistant() bool {
+	for _, m := range r.t.Messages {
+		if m.Role == "assistant" {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) count(cause string, n int) {
+	if r.x.report.Rewrites == nil {
+		r.x.report.Rewrites = map[string]int{}
+	}
+	r.x.report.Rewrites[cause] += n
+}
+
+// sameShape says that two bodies have the same messages, calls and results.
+func sameShape(in, out *transcript.Transcript) bool {
+	if len(in.Messages) != len(out.Messages) || len(in.Calls) != len(out.Calls) || len(in.Results) != len(out.Results) {
+		return false
+	}
+	for i := range in.Results {
+		a, b := in.Results[i], out.Results[i]
+		if a.Call != b.Call || a.Message != b.Message || a.IsError != b.IsError || len(a.Texts) != len(b.Texts) {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyEdited says that no message without an edit differs.
+func (r *run) onlyEdited(out transcript.Digests) bool {
+	edited := map[int]bool{}
+	for _, l := range r.leaves {
+		if l.plan.changed() {
+			edited[r.t.Results[l.result].Message] = true
+		}
+	}
+	for i := range r.dig.Messages {
+		if !edited[i] && r.dig.Messages[i].Sum != out.Messages[i].Sum {
+			return false
+		}
+	}
+	return true
+}
+
+// editsByLine says that a declared tool takes line numbers to edit by: a
+// miscounted line would corrupt a file (own-components.md, gutter).
+func editsByLine(tools []transcript.Tool) bool {
+	for _, tool := range tools {
+		if classify.OfCall(tool.Name, nil, "").Kind != classify.Edit {
+			continue
+		}
+		for _, p := range tool.Params {
+			switch p {
+			case "insert_line", "start_line", "end_line", "line", "line_number", "startLine", "endLine", "lineNumber", "insertLine":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// measure estimates the tokens of each message. What is known of the last turn
+// is taken over.
+func (r *run) measure() {
+	n := len(r.t.Messages)
+	r.before = make([]int, n)
+	per := make([]int, n)
+	total := r.headTokens()
+	ri := 0
+	for i := range r.t.Messages {
+		first := ri
+		for ri < len(r.t.Results) && r.t.Results[ri].Message == i {
+			ri++
+		}
+		r.before[i] = total
+		if r.turn != nil && i < len(r.turn.Tokens) {
+			per[i] = r.turn.Tokens[i]
+		} else {
+			per[i] = r.messageTokens(i, r.t.Results[first:ri])
+		}
+		total += per[i]
+	}
+	r.sent = total
+	r.x.tokens = per
+	r.x.report.TokensBefore, r.x.report.TokensAfter = total, total
+}
+
+// headCount is a remembered estimate of tools and system.
+type headCount int
+
+func (headCount) size() int { return 64 }
+
+func (r *run) headTokens() int {
+	key := r.e.seed.Chain(r.dig.Head)
+	if v, ok := r.e.memo.get(key); ok {
+		if n, ok := v.(headCount); ok {
+			return int(n)
+		}
+	}
+	n := 0
+	for _, s := range r.t.HeadSpans() {
+		n += tokens.Estimate(string(r.t.Body[s.Start:s.End]))
+	}
+	r.e.memo.put(key, headCount(n))
+	return n
+}
+
+// partTokens is what a part that is no text is taken to cost: images are billed
+// by their size in pixels, about 1,500 tokens at most.
+const partTokens = 1500
+
+// messageTokens estimates one message: its texts decoded, the rest as it stands.
+func (r *run) messageTokens(i int, results []transcript.Result) int {
+	m := r.t.Messages[i]
+	n, at := 0, m.Span.Start
+	rest := func(to int) {
+		if to > at {
+			n += tokens.Estimate(string(r.t.Body[at:to]))
+		}
+	}
+	text := func(s transcript.Span) {
+		if s.Start < at {
+			return
+		}
+		rest(s.Start)
+		decoded, _ := transcript.Decode(r.t.Body[s.Start:s.End])
+		n += tokens.Estimate(decoded)
+		at = s.End
+	}
+	next := 0
+	for j, b := range m.Blocks {
+		switch {
+		case next < len(results) && results[next].Block == j && !results[next].Mixed:
+			for _, l := range results[next].Texts {
+				text(l.Span)
+			}
+			next++
+		case next < len(results) && results[next].Block == j:
+			for _, l := range results[next].Texts {
+				text(l.Span)
+			}
+			n += partTokens
+			at = b.Span.End
+			next++
+		case b.Text.Len() > 0:
+			text(b.Text)
+		case binaryBlock(b.Type):
+			rest(b.Span.Start)
+			n += partTokens
+			at = b.Span.End
+		}
+	}
+	rest(m.Span.End)
+	return n
+}
+
+func binaryBlock(typ string) bool {
+	switch typ {
+	case "image", "document", "image_url", "input_image", "input_file", "input_audio", "file", "reasoning", "redacted_thinking":
+		return true
+	}
+	return bytes.HasSuffix([]byte(typ), []byte("_image"))
+}

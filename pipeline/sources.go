@@ -1,0 +1,216 @@
+package pipeline
+
+import (
+	"github.com/trimtab-io/trimtab/pipeline/classify"
+	"github.com/trimtab-io/trimtab/pipeline/transcript"
+)
+
+// source is one text that a later block may point at.
+type source struct {
+	Source
+	key   transcript.Sum // of the memo entry that holds its notes
+	notes *notes
+}
+
+// callPlan remembers which strings of a call's arguments are sources, as
+// numbers; names are from the product's own list.
+type callPlan struct {
+	parts []argPart
+}
+
+type argPart struct {
+	part  int
+	name  string
+	notes notes
+}
+
+func (c *callPlan) size() int {
+	n := 64
+	for i := range c.parts {
+		n += 96 + c.parts[i].notes.size()
+	}
+	return n
+}
+
+// prefix is what stands before a leaf. The sources are listed once per pass.
+func (r *run) prefix(l *leaf) Prefix {
+	if r.sources == nil {
+		r.listSources()
+	}
+	n := r.upTo[l.result]
+	return Prefix{Sources: r.listed[:n:n]}
+}
+
+// listSources lists all texts of the body that may be pointed at.
+func (r *run) listSources() {
+	r.sources = make([]*source, 0, len(r.t.Results)+8)
+	r.upTo = make([]int, len(r.t.Results))
+	r.noted = make([][]Index, len(r.g.described))
+	c := 0
+	for i := range r.t.Results {
+		for c < len(r.t.Calls) && r.t.Calls[c].Message < r.t.Results[i].Message {
+			r.arguments(c)
+			c++
+		}
+		r.upTo[i] = len(r.sources)
+		r.sources = append(r.sources, r.resultSource(i))
+	}
+	r.listed = make([]Source, len(r.sources))
+	for i, s := range r.sources {
+		r.listed[i] = s.Source
+	}
+}
+
+// resultSource is result i as a source.
+func (r *run) resultSource(i int) *source {
+	res := r.t.Results[i]
+	s := &source{}
+	s.Source = Source{
+		IsError: res.IsError, Parts: len(res.Texts), Message: res.Message,
+		Ref: LeafRef{Index: i}, Text: func() string { return "" }, Kept: func() []Range { return nil },
+	}
+	call := classify.Call{}
+	if res.Call >= 0 {
+		s.Call = r.callOf(res.Call)
+	} else {
+		s.Call = Call{Class: func() classify.Call { return call }}
+	}
+	if res.Mixed {
+		s.Parts = 0
+	}
+	s.Class = func() classify.Class { return classify.OfResult(s.Call.Class(), s.Text(), res.IsError) }
+	s.Offset = r.offset(i)
+	if s.Parts != 1 {
+		return s
+	}
+	l := r.leaves[r.first[i]]
+	s.Text = func() string { return r.decode(l) }
+	s.Kept = func() []Range { return l.plan.kept }
+	s.key = l.key
+	return s
+}
+
+// arguments adds the string arguments of call c that hold new text.
+func (r *run) arguments(c int) {
+	key := r.callKey(c)
+	var cp *callPlan
+	if v, ok := r.e.memo.get(key); ok {
+		cp, _ = v.(*callPlan)
+	}
+	if cp == nil {
+		cp = r.e.memo.put(key, r.callPlan(c)).(*callPlan)
+	}
+	for i := range cp.parts {
+		a := &cp.parts[i]
+		s := &source{key: key, notes: &a.notes}
+		text := func() string {
+			n := 0
+			for _, arg := range r.classified(c).args {
+				if arg.Literal {
+					continue
+				}
+				if n == a.part {
+					return arg.Text
+				}
+				n++
+			}
+			return ""
+		}
+		s.Source = Source{
+			Call: r.callOf(c), Argument: a.name, Parts: 1, Message: r.t.Calls[c].Message,
+			Offset: r.before[r.t.Calls[c].Message], Ref: LeafRef{Argument: true, Index: c, Part: a.part},
+			Text: text, Kept: func() []Range { return []Range{{0, len(text())}} },
+		}
+		r.sources = append(r.sources, s)
+	}
+}
+
+// callKey is the digest of everything up to the call's message, and its place.
+func (r *run) callKey(c int) transcript.Sum {
+	m, first := r.t.Calls[c].Message, c
+	for first > 0 && r.t.Calls[first-1].Message == m {
+		first--
+	}
+	n := c - first
+	return r.chains[m].Chain(transcript.Sum{byte(n), byte(n >> 8), 2})
+}
+
+// callPlan works out which arguments of call c are sources.
+func (r *run) callPlan(c int) *callPlan {
+	cp := &callPlan{}
+	k := r.classified(c)
+	if !k.call.Writes {
+		return cp
+	}
+	part := 0
+	for _, a := range k.args {
+		if a.Literal {
+			continue
+		}
+		if k.call.HoldsNewText(a) && plainName(a.Name) {
+			cp.parts = append(cp.parts, argPart{part: part, name: a.Name})
+		}
+		part++
+	}
+	return cp
+}
+
+// plainName says that a name, which is one of the product's list but for case
+// and underscores, has nothing else in it.
+func plainName(name string) bool {
+	for _, c := range []byte(name) {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && c != '_' {
+			return false
+		}
+	}
+	return len(name) <= 24
+}
+
+// withNotes fills in what component c's Index says of the sources.
+func (r *run) withNotes(p Prefix, c int, pure Pure) Prefix {
+	ix, ok := pure.(Indexer)
+	if !ok {
+		return p
+	}
+	for i := len(r.noted[c]); i < len(p.Sources); i++ {
+		s := r.sources[i]
+		n := s.notes
+		if n == nil {
+			n = r.leafNotes(s)
+		}
+		var note Index
+		if n != nil {
+			var grown int
+			note, grown = n.get(c, len(r.g.described), func() Index { return ix.Index(s.Source) })
+			r.e.memo.grow(s.key, grown)
+		}
+		r.noted[c] = append(r.noted[c], note)
+	}
+	p.Notes = r.noted[c][:len(p.Sources):len(p.Sources)]
+	return p
+}
+
+// leafNotes are the notes of a result, which live with its plan.
+func (r *run) leafNotes(s *source) *notes {
+	if len(r.t.Results[s.Ref.Index].Texts) == 0 {
+		return nil
+	}
+	l := r.leaves[r.first[s.Ref.Index]]
+	if l.plan == nil {
+		return nil
+	}
+	return &l.plan.notes
+}
+
+// sourceText is the received text that a copied piece is cut from.
+func (r *run) sourceText(of LeafRef) (string, bool) {
+	if r.sources == nil {
+		r.listSources()
+	}
+	for _, s := range r.sources {
+		if s.Ref == of {
+			return s.Text(), true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,121 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/trimtab-io/trimtab/pipeline/promptcache"
+	"github.com/trimtab-io/trimtab/pipeline/transcript"
+)
+
+// replacement is a span of the body with what takes its place.
+type replacement struct {
+	span transcript.Span
+	put  []byte
+}
+
+// splice writes the new body in one pass: everything outside a replaced span is
+// byte-identical. It is nil if nothing changes.
+func (r *run) splice() (body []byte, envelope map[int]outcome) {
+	var reps []replacement
+	reps, envelope = r.envelope()
+	grow := 0
+	for _, rep := range reps {
+		grow += len(rep.put)
+	}
+	edits := 0
+	for _, l := range r.leaves {
+		if l.plan.changed() {
+			edits++
+		}
+	}
+	if edits == 0 && len(reps) == 0 {
+		return nil, envelope
+	}
+	slices.SortFunc(reps, func(a, b replacement) int { return a.span.Start - b.span.Start })
+	in := r.t.Body
+	out := make([]byte, 0, len(in)+grow)
+	at, ri := 0, 0
+	flush := func(upTo int) {
+		for ; ri < len(reps) && reps[ri].span.Start < upTo; ri++ {
+			out = append(out, in[at:reps[ri].span.Start]...)
+			out = append(out, reps[ri].put...)
+			at = reps[ri].span.End
+		}
+	}
+	for _, l := range r.leaves {
+		if !l.plan.changed() {
+			continue
+		}
+		flush(l.span.Start)
+		out = append(out, in[at:l.span.Start+1]...)
+		out = l.plan.write(out, r.t, l.span)
+		at = l.span.End - 1
+	}
+	flush(len(in))
+	return append(out, in[at:]...), envelope
+}
+
+// marks are the digests of what each component did, by message.
+func (r *run) marks() map[int][]promptcache.EditMark {
+	out := map[int][]promptcache.EditMark{}
+	for _, l := range r.leaves {
+		if !l.plan.changed() {
+			continue
+		}
+		m := r.t.Results[l.result].Message
+		for i, o := range l.plan.outcomes {
+			if o.acted {
+				out[m] = append(out[m], promptcache.EditMark{Component: r.g.described[i].Name, Sum: l.plan.sum})
+			}
+		}
+	}
+	return out
+}
+
+// report sums up what the components did.
+func (r *run) report(envelope map[int]outcome) {
+	x := r.x
+	x.report.Components = make([]ComponentReport, len(r.g.described))
+	saved := 0
+	firstNew := 0
+	if r.turn != nil && !r.turn.Cold {
+		firstNew = r.turn.Same
+	}
+	for i, d := range r.g.described {
+		x.report.Components[i] = ComponentReport{Name: d.Name, Gates: map[Gate]int{}}
+	}
+	for _, l := range r.leaves {
+		saved += l.plan.inTokens - l.plan.outTokens
+		old := r.t.Results[l.result].Message < firstNew
+		for i, o := range l.plan.outcomes {
+			c := &x.report.Components[i]
+			switch {
+			case o.acted:
+				c.Edits++
+				c.SavedTokens += int(o.savedTokens)
+				c.SavedBytes += int(o.savedBytes)
+				if old {
+					c.Replayed++
+				} else {
+					c.FirstSavedTokens += int(o.savedTokens)
+				}
+			case o.gate != "" && !old:
+				c.Gates[o.gate]++
+			}
+		}
+	}
+	for i, o := range envelope {
+		c := &x.report.Components[i]
+		if o.acted {
+			c.Edits++
+		} else if o.gate != "" {
+			c.Gates[o.gate]++
+		}
+	}
+	for i, gates := range r.gates {
+		for g, n := range gates {
+			x.report.Components[i].Gates[g] += n
+		}
+	}
+	x.report.TokensAfter = x.report.TokensBefore - saved
+}
