@@ -18,28 +18,35 @@ type arguments struct {
 	pattern bool // it has a pattern, query or regex
 	text    bool // it has a text to put into a file
 	prompt  bool // it asks a model
+
+	pathPlace   Place
+	commandPart int // which string command is, or -1
 }
 
 // gather reads the arguments once.
 func gather(args []transcript.Arg) arguments {
-	var a arguments
+	a := arguments{commandPart: -1}
 	var words []string
+	part := -1
 	for i := range args {
 		arg := &args[i]
+		if !arg.Literal {
+			part++
+		}
 		top := strings.IndexAny(arg.Path, ".[") < 0
-		switch canonical(arg.Name) {
+		switch fold(arg.Name) {
 		case "command", "cmd", "script", "commandline", "shellcommand":
 			switch {
 			case arg.Literal:
 			case top && a.command == "":
-				a.command = arg.Text
+				a.command, a.commandPart = arg.Text, part
 			case strings.HasPrefix(arg.Path, arg.Name+"["), strings.HasSuffix(arg.Path, "]"):
 				words = append(words, arg.Text)
 			}
 		case "filepath", "path", "filename", "targetfile", "notebookpath", "uri", "file", "relativepath",
 			"absolutepath", "relativeworkspacepath":
 			if !arg.Literal && arg.Text != "" {
-				a.addPath(arg.Text)
+				a.addPath(arg.Text, part)
 			}
 		case "workdir", "cwd", "workingdirectory", "dirpath", "directory":
 			if !arg.Literal && a.dir == "" {
@@ -81,13 +88,25 @@ func gather(args []transcript.Arg) arguments {
 	return a
 }
 
-func (a *arguments) addPath(p string) {
+func (a *arguments) addPath(p string, part int) {
 	switch {
 	case a.paths == 0:
-		a.path, a.paths = p, 1
+		a.path, a.paths, a.pathPlace = p, 1, Place{part, 0, len(p)}
 	case clean(p) != clean(a.path):
 		a.paths++
 	}
+}
+
+// inCommand finds a file's name in the command line, as it is written there.
+func (a *arguments) inCommand(file string) Place {
+	if a.commandPart < 0 {
+		return Place{}
+	}
+	i := strings.Index(a.command, file)
+	if i < 0 {
+		return Place{}
+	}
+	return Place{a.commandPart, i, i + len(file)}
 }
 
 // isAction says that a command argument is the verb of an editor tool.
@@ -99,9 +118,9 @@ func isAction(s string) bool {
 	return false
 }
 
-// canonical brings the spellings of an argument's name together: filePath,
-// file_path and file-path are one.
-func canonical(name string) string {
+// fold brings the spellings of an argument's name together: filePath, file_path
+// and file-path are one.
+func fold(name string) string {
 	plain := true
 	for i := 0; i < len(name); i++ {
 		if !isLower(name[i]) {
@@ -171,13 +190,20 @@ func (c Call) HoldsNewText(a transcript.Arg) bool {
 	return c.Writes && !a.Literal && !a.Lossy && newTextName(a.Name)
 }
 
-// newTextName lists the names, in all their spellings, under which editors take
-// new text.
-func newTextName(name string) bool {
-	switch canonical(name) {
-	case "content", "contents", "filetext", "newstring", "newstr", "newtext", "replace", "replacement", "replacementtext",
-		"newsource", "newcontent", "inserttext", "newcode", "codecontent":
-		return true
+func newTextName(name string) bool { return Canonical(name) != "" }
+
+// Canonical returns the name of an argument under which editors take new text, as
+// it is spelled but out of the product's own list, so that it may be kept at
+// every storage level; empty if the name is not on the list.
+func Canonical(name string) string {
+	for _, n := range [...]string{
+		"content", "contents", "file_text", "fileText", "new_string", "newString", "new_str", "newStr", "newText", "new_text",
+		"replace", "replacement", "replacement_text", "replacementText", "new_source", "newSource", "new_content",
+		"newContent", "insert_text", "insertText", "new_code", "newCode", "CodeContent", "codeContent",
+	} {
+		if n == name {
+			return n
+		}
 	}
-	return false
+	return ""
 }

@@ -19,6 +19,8 @@ type Call struct {
 	// Named is the one file that the call names, as written; empty if it names
 	// none or several.
 	Named string
+	// Place is where Named stands, byte for byte, in the strings of the arguments.
+	Place Place
 	// File is Named in its normal form, joined with the stated working directory.
 	File string
 	// Range is the stated range of lines.
@@ -43,6 +45,13 @@ type Call struct {
 // Range is a stated range of lines, as the call states it: only equality means
 // anything. The zero value states none.
 type Range struct{ From, To string }
+
+// Place is a range of bytes in one of the strings of a call's arguments, which
+// are counted from 0. The zero value is no place.
+type Place struct{ Part, From, To int }
+
+// None says that it is no place.
+func (p Place) None() bool { return p.From == p.To }
 
 // maxCommand bounds the command line that is lexed, in bytes. A longer one is
 // taken for unknown.
@@ -73,11 +82,11 @@ func OfCall(name string, args []transcript.Arg, freeform string) Call {
 	case Shell:
 		c.shell(a, freeform)
 	case Read:
-		c.name(a.path)
+		c.name(a.path, a.pathPlace)
 		c.Range, c.Numbers = a.rng, true
 	case Edit:
 		c.Writes, c.Numbers = true, true
-		c.name(a.path)
+		c.name(a.path, a.pathPlace)
 		if c.File != "" {
 			c.Edits = []string{c.File}
 		} else {
@@ -90,11 +99,11 @@ func OfCall(name string, args []transcript.Arg, freeform string) Call {
 }
 
 // name takes the path that a read or an edit states.
-func (c *Call) name(p string) {
+func (c *Call) name(p string, at Place) {
 	if p == "" {
 		return
 	}
-	c.Named, c.File = p, join(c.Dir, p)
+	c.Named, c.File, c.Place = p, join(c.Dir, p), at
 }
 
 // shell resolves the command line.
@@ -113,7 +122,7 @@ func (c *Call) shell(a arguments, freeform string) {
 		c.Dir = join(c.Dir, c.Command.Dir)
 	}
 	if file, rng, ok := c.Command.oneFile(); ok {
-		c.name(file)
+		c.name(file, a.inCommand(file))
 		c.Range = rng
 	}
 	for _, f := range c.Command.edits {

@@ -1,0 +1,188 @@
+package classify
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Gutter is the form of the line numbers in front of a file's lines.
+type Gutter struct {
+	// Sep stands between number and content: "\t", "→", "| ", ". ", ": " or ":".
+	Sep string
+	// Pad fills numbers up to Width on the left: a space or a zero. Width is 0 if
+	// nothing is filled.
+	Pad   byte
+	Width int
+}
+
+// Append appends the gutter of line n.
+func (g Gutter) Append(dst []byte, n int) []byte {
+	var digits [20]byte
+	d := strconv.AppendInt(digits[:0], int64(n), 10)
+	for i := len(d); i < g.Width; i++ {
+		dst = append(dst, g.Pad)
+	}
+	dst = append(dst, d...)
+	return append(dst, g.Sep...)
+}
+
+// Numbered is a run of lines numbered by one, in one form.
+type Numbered struct {
+	// From and To are the half-open range of lines, counted from 0.
+	From, To int
+	// First is the number of the first line.
+	First  int
+	Gutter Gutter
+	// Regular says that every gutter of the run is what Append writes, but for
+	// blank lines of a ": " run, which may lack the space.
+	Regular bool
+}
+
+// Last is the number of the run's last line.
+func (r Numbered) Last() int { return r.First + r.To - r.From - 1 }
+
+// MinNumbered is how many consecutively numbered lines make a gutter.
+const MinNumbered = 6
+
+// Separators of gutters as they are parsed. A colon's space is told by the run.
+const (
+	sepTab   = "\t"
+	sepArrow = "→"
+	sepBar   = "| "
+	sepDot   = ". "
+	sepSpace = ": "
+	sepColon = ":"
+)
+
+// numberedLine is a line that could be a numbered one.
+type numberedLine struct {
+	number int
+	start  int // of the digits
+	end    int // of the digits
+	sep    string
+}
+
+// parseNumbered reads [spaces]N<sep> at the start of a line. The separator of a
+// colon is the colon alone.
+func parseNumbered(line string) (n numberedLine, ok bool) {
+	i := 0
+	for i < len(line) && line[i] == ' ' {
+		i++
+	}
+	n.start = i
+	for i < len(line) && isDigit(line[i]) {
+		i++
+	}
+	n.end = i
+	digits := line[n.start:i]
+	if digits == "" || len(digits) > 9 {
+		return n, false
+	}
+	rest := line[i:]
+	switch {
+	case strings.HasPrefix(rest, sepTab):
+		n.sep = sepTab
+	case strings.HasPrefix(rest, sepArrow):
+		n.sep = sepArrow
+	case strings.HasPrefix(rest, sepBar):
+		n.sep = sepBar
+	case strings.HasPrefix(rest, sepDot):
+		n.sep = sepDot
+	case strings.HasPrefix(rest, sepColon):
+		n.sep = sepColon
+	default:
+		return n, false
+	}
+	if digits[0] == '0' && len(digits) > 1 && (len(digits) != 5 || n.sep != sepBar || n.start > 0) {
+		return n, false
+	}
+	for _, d := range []byte(digits) {
+		n.number = n.number*10 + int(d-'0')
+	}
+	return n, true
+}
+
+// LooksNumbered says that a line could be taken for a numbered one in any of the
+// known forms.
+func LooksNumbered(line string) bool {
+	_, ok := parseNumbered(line)
+	return ok
+}
+
+// NumberedRuns finds the gutters of a text given as lines without terminators:
+// the maximal runs of at least least lines numbered by one with one separator.
+// Runs whose separator prose uses too (a dot or a colon) count only if they are
+// at least half of all lines: a numbered list in a text is no gutter.
+func NumberedRuns(lines []string, least int) []Numbered {
+	var runs []Numbered
+	weak := map[string]int{}
+	for i := 0; i < len(lines); {
+		first, ok := parseNumbered(lines[i])
+		if !ok {
+			i++
+			continue
+		}
+		j := i + 1
+		for j < len(lines) {
+			n, ok := parseNumbered(lines[j])
+			if !ok || n.sep != first.sep || n.number != first.number+j-i {
+				break
+			}
+			j++
+		}
+		if j-i >= least {
+			r := newNumbered(lines, i, j, first)
+			runs = append(runs, r)
+			switch r.Gutter.Sep {
+			case sepDot, sepSpace, sepColon:
+				weak[r.Gutter.Sep] += j - i
+			}
+		}
+		i = j
+	}
+	kept := runs[:0]
+	for _, r := range runs {
+		if n, isWeak := weak[r.Gutter.Sep]; !isWeak || 2*n >= len(lines) {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// newNumbered measures the run of lines [i,j).
+func newNumbered(lines []string, i, j int, first numberedLine) Numbered {
+	r := Numbered{From: i, To: j, First: first.number, Gutter: Gutter{Sep: first.sep}, Regular: true}
+	if line := lines[i]; line[0] == ' ' || line[0] == '0' {
+		r.Gutter.Pad, r.Gutter.Width = line[0], first.end
+	}
+	if first.sep == sepColon {
+		r.Gutter.Sep = colon(lines[i:j])
+	}
+	var buf [32]byte
+	for k := i; k < j && r.Regular; k++ {
+		g := r.Gutter.Append(buf[:0], r.First+k-i)
+		r.Regular = strings.HasPrefix(lines[k], string(g)) || Spaceless(lines[k], r.Gutter, r.First+k-i)
+	}
+	return r
+}
+
+// colon tells ": " from ":": the space belongs to the separator if no line lacks
+// it, blank ones aside.
+func colon(lines []string) string {
+	for _, line := range lines {
+		if _, after, _ := strings.Cut(line, sepColon); strings.TrimSuffix(after, "\r") != "" && after[0] != ' ' {
+			return sepColon
+		}
+	}
+	return sepSpace
+}
+
+// Spaceless says that a line is a blank one of a ": " run without the space.
+func Spaceless(line string, g Gutter, number int) bool {
+	if g.Sep != sepSpace {
+		return false
+	}
+	var buf [32]byte
+	bare := g.Append(buf[:0], number)
+	return strings.TrimSuffix(line, "\r") == string(bare[:len(bare)-1])
+}
