@@ -126,6 +126,9 @@ type Envelope interface {
 type Block struct {
 	// Text is the decoded text as the components before this one left it.
 	Text string
+	// Received is the decoded text as it was received. Marks in Text that are not
+	// in Received were written by an earlier component.
+	Received string
 	// Result is the result's position among the results of the body.
 	Result int
 	// Part and Parts: which text part of the result this is. A result of
@@ -170,6 +173,8 @@ type Prefix struct {
 	// Notes are what the calling component's Index returned for each source,
 	// parallel to Sources; nil entries if it is no Indexer.
 	Notes []Index
+	// Acted is how many blocks before this one the calling component changed.
+	Acted int
 }
 
 // Source is one earlier text in the same body, as received, and what is left of

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"strings"
 
 	"github.com/trimtab-io/trimtab/store"
 )
@@ -152,16 +151,12 @@ func (r *run) view() View {
 			continue // warm: no component may touch it, so it is not even decoded
 		}
 		vb.Block = r.block(l, r.decode(l))
-		vb.HasMark = hasMark(vb.Text)
+		vb.HasMark = HasMark(vb.Text)
 		vb.Untouchable = r.untouchable(l)
 	}
 	return v
 }
 
-// hasMark says that a line of the text begins like a mark of ours.
-func hasMark(text string) bool {
-	return strings.HasPrefix(text, "[trimtab ") || strings.Contains(text, "\n[trimtab ")
-}
 
 // record prices the decisions, records the ones that pay, and puts in force
 // what the store says is in force.

@@ -181,7 +181,9 @@ func (r *run) rewrite(l *leaf, p *plan, text string) {
 			continue
 		}
 		b.Text = now.text
-		edit, gate := r.ask(pure, b, r.withNotes(before, i, pure))
+		past := r.withNotes(before, i, pure)
+		past.Acted = r.acted(l, i)
+		edit, gate := r.ask(pure, b, past)
 		if gate == "" && len(edit.Pieces) == 0 {
 			gate = "nothing"
 		}
@@ -284,11 +286,25 @@ func (r *run) seal(l *leaf, p *plan, now attempt) {
 	p.sum = digest(raw, refs)
 }
 
+// acted is how many leaves before l component c changed.
+func (r *run) acted(l *leaf, c int) int {
+	n := 0
+	for _, before := range r.leaves {
+		if before == l {
+			break
+		}
+		if before.plan.outcomes[c].acted {
+			n++
+		}
+	}
+	return n
+}
+
 // block is the leaf as components see it.
 func (r *run) block(l *leaf, text string) Block {
 	res := r.t.Results[l.result]
 	b := Block{
-		Text: text, Result: l.result, Part: l.part, Parts: len(res.Texts),
+		Text: text, Received: text, Result: l.result, Part: l.part, Parts: len(res.Texts),
 		IsError: res.IsError, Lossy: l.lossy, Offset: r.offset(l.result), Request: r.facts,
 	}
 	var c classify.Call

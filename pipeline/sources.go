@@ -212,5 +212,17 @@ func (r *run) sourceText(of LeafRef) (string, bool) {
 			return s.Text(), true
 		}
 	}
+	if of.Argument && of.Index < len(r.calls) {
+		n := 0
+		for _, a := range r.classified(of.Index).args {
+			if a.Literal {
+				continue
+			}
+			if n == of.Part {
+				return a.Text, !a.Lossy
+			}
+			n++
+		}
+	}
 	return "", false
 }

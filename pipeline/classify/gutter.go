@@ -109,6 +109,16 @@ func LooksNumbered(line string) bool {
 	return ok
 }
 
+// IsGutter says that a text is the gutter of a line, in any of the known forms.
+func IsGutter(text string) bool {
+	n, ok := parseNumbered(text)
+	if !ok {
+		return false
+	}
+	rest := text[n.end+len(n.sep):]
+	return rest == "" || rest == " " && n.sep == sepColon
+}
+
 // NumberedRuns finds the gutters of a text given as lines without terminators:
 // the maximal runs of at least least lines numbered by one with one separator.
 // Runs whose separator prose uses too (a dot or a colon) count only if they are
