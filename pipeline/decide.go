@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-
 	"github.com/trimtab-io/trimtab/store"
 )
 
@@ -156,7 +155,6 @@ func (r *run) view() View {
 	}
 	return v
 }
-
 
 // record prices the decisions, records the ones that pay, and puts in force
 // what the store says is in force.
