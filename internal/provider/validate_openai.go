@@ -125,6 +125,22 @@ type responsesTool struct {
 	Type       string         `json:"type"`
 	Name       string         `json:"name"`
 	Parameters jsontext.Value `json:"parameters"`
+
+	raw jsontext.Value
+}
+
+// UnmarshalJSONFrom keeps the declaration as it came beside what is read of it.
+func (t *responsesTool) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	type plain responsesTool
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, (*plain)(t), lenient); err != nil {
+		return err
+	}
+	t.raw = raw.Clone()
+	return nil
 }
 
 type responsesItem struct {
