@@ -89,12 +89,12 @@ func (r *run) do() {
 		return
 	case len(r.g.Profile.Components) == 0:
 		x.pass(ModeOff)
-		r.asReceived()
+		r.lawful()
 		return
 	case r.g.holdsOut(r.conv):
 		x.report.Arm = "holdout"
 		x.pass(HeldOut)
-		r.asReceived()
+		r.lawful()
 		return
 	}
 	if r.g.Profile.Mode == Observe {
@@ -120,9 +120,9 @@ func (r *run) do() {
 	r.finish()
 }
 
-// asReceived marks a turn that is never rewritten as one that obeys the law: it
-// goes out as it came on every turn.
-func (r *run) asReceived() {
+// lawful marks a turn as one that went out as the law wants it, rewritten or
+// not, so that it moves the chains.
+func (r *run) lawful() {
 	if r.turn != nil {
 		r.x.raw = false
 	}
@@ -131,27 +131,19 @@ func (r *run) asReceived() {
 // finish splices, checks and reports.
 func (r *run) finish() {
 	x := r.x
-	body, envelope := r.splice()
+	reps, envelope := r.envelope()
+	body, changes := r.splice(reps)
 	r.report(envelope)
 	if body == nil {
 		x.pass(NothingToDo)
 		if len(r.t.Results) == 0 {
 			x.pass(NoToolOutput)
 		}
-		x.report.TokensAfter = x.report.TokensBefore
-		if r.turn != nil {
-			x.raw = false
-			r.law(x.out)
-		}
+		r.lawful()
+		r.law(x.out)
 		return
 	}
-	out, err := transcript.Parse(r.t.Dialect, body)
-	if err != nil || !sameShape(r.t, out) {
-		x.pass(OutputInvalid)
-		return
-	}
-	outDigests := out.Digest()
-	if !r.onlyEdited(outDigests) {
+	if !sound(r.t.Body, body, changes) {
 		x.pass(OutputInvalid)
 		return
 	}
@@ -159,21 +151,22 @@ func (r *run) finish() {
 		after := x.report.TokensAfter
 		x.pass(ObserveOnly)
 		x.report.TokensAfter = after
-		r.asReceived()
+		r.lawful()
 		return
 	}
 	x.body = body
 	x.report.BytesAfter = len(body)
 	x.report.Reason = Rewritten
-	if r.turn != nil {
-		x.raw = false
-		x.out = promptcache.Chain(r.e.seed, outDigests)
-		r.law(x.out)
-	}
+	r.lawful()
+	x.out = promptcache.Chain(r.e.seed, r.t.After(r.dig, body, changes))
+	r.law(x.out)
 }
 
 // law compares what goes out with what went out on the last turn.
 func (r *run) law(out []transcript.Sum) {
+	if r.turn == nil {
+		return
+	}
 	x := r.x
 	x.marks = r.marks()
 	if r.turn.Raw && len(x.marks) > 0 {
@@ -219,36 +212,6 @@ func (r *run) count(cause string, n int) {
 		r.x.report.Rewrites = map[string]int{}
 	}
 	r.x.report.Rewrites[cause] += n
-}
-
-// sameShape says that two bodies have the same messages, calls and results.
-func sameShape(in, out *transcript.Transcript) bool {
-	if len(in.Messages) != len(out.Messages) || len(in.Calls) != len(out.Calls) || len(in.Results) != len(out.Results) {
-		return false
-	}
-	for i := range in.Results {
-		a, b := in.Results[i], out.Results[i]
-		if a.Call != b.Call || a.Message != b.Message || a.IsError != b.IsError || len(a.Texts) != len(b.Texts) {
-			return false
-		}
-	}
-	return true
-}
-
-// onlyEdited says that no message without an edit differs.
-func (r *run) onlyEdited(out transcript.Digests) bool {
-	edited := map[int]bool{}
-	for _, l := range r.leaves {
-		if l.plan.changed() {
-			edited[r.t.Results[l.result].Message] = true
-		}
-	}
-	for i := range r.dig.Messages {
-		if !edited[i] && r.dig.Messages[i].Sum != out.Messages[i].Sum {
-			return false
-		}
-	}
-	return true
 }
 
 // editsByLine says that a declared tool takes line numbers to edit by: a

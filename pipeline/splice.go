@@ -13,33 +13,30 @@ type replacement struct {
 	put  []byte
 }
 
-// splice writes the new body in one pass: everything outside a replaced span is
-// byte-identical. It is nil if nothing changes.
-func (r *run) splice() (body []byte, envelope map[int]outcome) {
-	var reps []replacement
-	reps, envelope = r.envelope()
+// splice writes the new body in one pass, and says what it changed. The body is
+// nil if nothing changes.
+func (r *run) splice(reps []replacement) (body []byte, changes []transcript.Change) {
+	if len(reps) == 0 && !slices.ContainsFunc(r.leaves, func(l *leaf) bool { return l.plan.changed() }) {
+		return nil, nil
+	}
 	grow := 0
 	for _, rep := range reps {
 		grow += len(rep.put)
-	}
-	edits := 0
-	for _, l := range r.leaves {
-		if l.plan.changed() {
-			edits++
-		}
-	}
-	if edits == 0 && len(reps) == 0 {
-		return nil, envelope
 	}
 	slices.SortFunc(reps, func(a, b replacement) int { return a.span.Start - b.span.Start })
 	in := r.t.Body
 	out := make([]byte, 0, len(in)+grow)
 	at, ri := 0, 0
+	put := func(span transcript.Span, write func([]byte) []byte) {
+		out = append(out, in[at:span.Start]...)
+		n := len(out)
+		out = write(out)
+		changes = append(changes, transcript.Change{Span: span, Len: len(out) - n})
+		at = span.End
+	}
 	flush := func(upTo int) {
 		for ; ri < len(reps) && reps[ri].span.Start < upTo; ri++ {
-			out = append(out, in[at:reps[ri].span.Start]...)
-			out = append(out, reps[ri].put...)
-			at = reps[ri].span.End
+			put(reps[ri].span, func(b []byte) []byte { return append(b, reps[ri].put...) })
 		}
 	}
 	for _, l := range r.leaves {
@@ -47,12 +44,10 @@ func (r *run) splice() (body []byte, envelope map[int]outcome) {
 			continue
 		}
 		flush(l.span.Start)
-		out = append(out, in[at:l.span.Start+1]...)
-		out = l.plan.write(out, r.t, l.span)
-		at = l.span.End - 1
+		put(l.span, func(b []byte) []byte { return append(l.plan.write(append(b, '"'), r.t, l.span), '"') })
 	}
 	flush(len(in))
-	return append(out, in[at:]...), envelope
+	return append(out, in[at:]...), changes
 }
 
 // marks are the digests of what each component did, by message.

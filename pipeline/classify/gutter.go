@@ -196,3 +196,22 @@ func Spaceless(line string, g Gutter, number int) bool {
 	bare := g.Append(buf[:0], number)
 	return strings.TrimSuffix(line, "\r") == string(bare[:len(bare)-1])
 }
+
+// NumberOf is the number of a line that could be a numbered one.
+func NumberOf(line string) (number int, ok bool) {
+	n, ok := parseNumbered(line)
+	return n.number, ok
+}
+
+// GutterOf takes apart line number of a run in form g: where the number starts
+// without its padding, and where the content starts. Content is -1 for a blank
+// line of a ": " run that lacks the space.
+func GutterOf(line string, g Gutter, number int) (start, content int) {
+	var buf [32]byte
+	content = len(g.Append(buf[:0], number))
+	start = content - len(Gutter{Sep: g.Sep}.Append(buf[:0], number))
+	if Spaceless(line, g, number) {
+		content = -1
+	}
+	return start, content
+}

@@ -19,8 +19,10 @@ const (
 	MaxConversations = 20_000
 	// ColdMargin is added to the cache's time to live before it is called cold.
 	ColdMargin = 60 * time.Second
-	// TTL5m and TTL1h are the lifetimes of Anthropic's caches; OpenAI's automatic
-	// cache is taken to live as long as the longer one.
+	// TTL5m and TTL1h are the lifetimes that a request can ask of Anthropic's cache.
+	// OpenAI's automatic cache can't be asked for a lifetime; it promises 5 to 10
+	// minutes without use (OpenAI's prompt caching guide), so the shorter one is
+	// what is certain. See docs/decisions/0003.
 	TTL5m = 5 * time.Minute
 	TTL1h = time.Hour
 )
@@ -225,6 +227,12 @@ func (c *conversation) find(turn *Turn, agent string, now time.Time) (th, parent
 		best.seen = now
 		return best, nil
 	}
+	for _, th := range c.threads {
+		if len(th.prints) == 0 && th.id == "" {
+			th.seen = now
+			return th, nil // the first thread, whose first request was never answered
+		}
+	}
 	shared := 0
 	for _, th := range c.threads {
 		if n := common(th.prints, turn.prints); n > shared && 2*turn.sizes[n-1] >= turn.sizes[len(turn.sizes)-1] {
@@ -268,9 +276,9 @@ func hex(v uint64) string {
 	return string(b[:])
 }
 
-// ttlOf is how long the provider keeps what this request writes.
+// ttlOf is how long the provider surely keeps what this request writes.
 func ttlOf(t *transcript.Transcript) time.Duration {
-	if t.Dialect != transcript.Anthropic || t.AsksOneHour() {
+	if t.AsksOneHour() {
 		return TTL1h
 	}
 	return TTL5m

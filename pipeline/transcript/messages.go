@@ -27,7 +27,7 @@ func (p *parser) messages() error {
 func (p *parser) anthropicMessage(i int) error {
 	var msg Message
 	var raws []rawBlock
-	seen := seenKeys{}
+	var seen seenKeys
 	span, err := p.object(func(m member) error {
 		switch m.key {
 		case "role":
@@ -108,7 +108,7 @@ func (p *parser) chatMessage(i int) error {
 	var msg Message
 	var body rawBlock
 	var raws []rawBlock
-	seen := seenKeys{}
+	var seen seenKeys
 	span, err := p.object(func(m member) error {
 		switch m.key {
 		case "role", "content", "tool_calls", "tool_call_id", "function_call", "name":
@@ -185,12 +185,10 @@ func (p *parser) chatCall(message int, legacy bool) error {
 		}
 		return err
 	}
-	seen := seenKeys{}
+	var seen seenKeys
 	_, err := p.object(func(m member) error {
-		if m.key != "" {
-			if err := seen.once(m.key); err != nil {
-				return err
-			}
+		if err := seen.once(m.key); err != nil {
+			return err
 		}
 		if (m.key == "function" || m.key == "custom") && p.dec.PeekKind() == '{' {
 			_, err := p.object(inner)
@@ -237,7 +235,7 @@ func (p *parser) item(i int) error {
 	}
 	var msg Message
 	b, rb := Block{}, rawBlock{}
-	seen := seenKeys{}
+	var seen seenKeys
 	span, err := p.object(func(m member) error {
 		if m.key == "role" {
 			if err := seen.once(m.key); err != nil {
@@ -247,7 +245,7 @@ func (p *parser) item(i int) error {
 			msg.Role = p.text(v, kind)
 			return err
 		}
-		return p.blockMember(m, &b, &rb, seen)
+		return p.blockMember(m, &b, &rb, &seen)
 	})
 	if err != nil {
 		return err

@@ -18,14 +18,14 @@ func Parse(d Dialect, body []byte) (*Transcript, error) {
 		}
 		return nil, fmt.Errorf("%w: the body is no object", ErrShape)
 	}
-	seen := seenKeys{}
-	if _, err := p.object(func(m member) error { return p.top(m, seen) }); err != nil {
+	var seen seenKeys
+	if _, err := p.object(func(m member) error { return p.top(m, &seen) }); err != nil {
 		return nil, err
 	}
 	if err := p.end(); err != nil {
 		return nil, err
 	}
-	if !seen["messages"] && !seen["input"] {
+	if !seen.has("messages") && !seen.has("input") {
 		return nil, fmt.Errorf("%w: no messages", ErrShape)
 	}
 	p.pair()
@@ -38,19 +38,8 @@ type parser struct {
 	t *Transcript
 }
 
-// seenKeys refuses keys that stand twice: which one a provider takes is unknown.
-type seenKeys map[string]bool
-
-func (s seenKeys) once(key string) error {
-	if s[key] {
-		return fmt.Errorf("%w: the key %q stands twice", ErrShape, key)
-	}
-	s[key] = true
-	return nil
-}
-
 // top reads one member of the request.
-func (p *parser) top(m member, seen seenKeys) error {
+func (p *parser) top(m member, seen *seenKeys) error {
 	t := p.t
 	responses := t.Dialect == OpenAIResponses
 	switch m.key {
@@ -243,14 +232,14 @@ func (p *parser) block() (Block, rawBlock, error) {
 		}
 		return b, rb, err
 	}
-	seen := seenKeys{}
+	var seen seenKeys
 	var err error
-	b.Span, err = p.object(func(m member) error { return p.blockMember(m, &b, &rb, seen) })
+	b.Span, err = p.object(func(m member) error { return p.blockMember(m, &b, &rb, &seen) })
 	return b, rb, err
 }
 
 // blockMember reads one member of a block.
-func (p *parser) blockMember(m member, b *Block, rb *rawBlock, seen seenKeys) error {
+func (p *parser) blockMember(m member, b *Block, rb *rawBlock, seen *seenKeys) error {
 	switch m.key {
 	case "type", "text", "id", "name", "input", "tool_use_id", "call_id", "content", "output", "is_error", "arguments", "action":
 		if err := seen.once(m.key); err != nil {

@@ -91,7 +91,7 @@ func (r *reader) object(f func(m member) error) (Span, error) {
 			return Span{}, syntax(err)
 		}
 		m.start = int(r.dec.InputOffset()) - len(k)
-		m.key, _ = Decode(k)
+		m.key = key(k)
 		if err := f(m); err != nil {
 			return Span{}, err
 		}
@@ -146,4 +146,51 @@ func (r *reader) removal(m member, end int) Span {
 		break
 	}
 	return Span{m.start, end}
+}
+
+// key is a member's name, decoded, so that an escaped spelling is the same key.
+// The names that the parser looks at cost no allocation.
+func key(raw []byte) string {
+	for _, k := range knownKeys {
+		if len(raw) == len(k)+2 && string(raw[1:len(raw)-1]) == k {
+			return k
+		}
+	}
+	k, _ := Decode(raw)
+	return k
+}
+
+// knownKeys are the names that the parser looks at, the most frequent first. The
+// place of a name is its bit in seenKeys.
+var knownKeys = [...]string{
+	"type", "text", "content", "role", "tool_use_id", "id", "name", "input", "call_id", "output", "is_error",
+	"arguments", "cache_control", "tool_calls", "tool_call_id", "function", "action", "custom", "function_call",
+	"model", "stream", "system", "instructions", "tools", "messages", "metadata", "prompt_cache_key",
+	"context_management", "truncation", "previous_response_id", "conversation",
+}
+
+// seenKeys refuses keys that stand twice: which one a provider takes is unknown.
+type seenKeys uint64
+
+func (s *seenKeys) once(key string) error {
+	for i, k := range knownKeys {
+		if k != key {
+			continue
+		}
+		if *s&(1<<i) != 0 {
+			return fmt.Errorf("%w: the key %q stands twice", ErrShape, key)
+		}
+		*s |= 1 << i
+		return nil
+	}
+	return nil
+}
+
+func (s seenKeys) has(key string) bool {
+	for i, k := range knownKeys {
+		if k == key {
+			return s&(1<<i) != 0
+		}
+	}
+	return false
 }

@@ -1,0 +1,168 @@
+package verify
+
+import (
+	"strconv"
+	"strings"
+)
+
+// gutterForm is how line numbers are written.
+type gutterForm struct {
+	separator string
+	fill      string // one character, or empty
+	width     int
+}
+
+// write is the gutter of one line.
+func (f gutterForm) write(number int) string {
+	s := strconv.Itoa(number)
+	if missing := f.width - len(s); missing > 0 && f.fill != "" {
+		s = strings.Repeat(f.fill, missing) + s
+	}
+	return s + f.separator
+}
+
+// separators are tried in this order: a colon with a space before a colon.
+var separators = [...]string{"\t", "→", "| ", ". ", ": ", ":"}
+
+// formOf reads the gutter of one line on its own.
+func formOf(line string) (f gutterForm, number int, ok bool) {
+	blank := len(line) - len(strings.TrimLeft(line, " "))
+	end := blank
+	for end < len(line) && '0' <= line[end] && line[end] <= '9' {
+		end++
+	}
+	digits := line[blank:end]
+	if len(digits) == 0 || len(digits) > 9 {
+		return f, 0, false
+	}
+	for _, s := range separators {
+		if strings.HasPrefix(line[end:], s) {
+			f.separator = s
+			break
+		}
+	}
+	switch {
+	case f.separator == "":
+		return f, 0, false
+	case blank > 0:
+		f.fill, f.width = " ", end
+	case digits[0] == '0' && len(digits) > 1:
+		if len(digits) != 5 || f.separator != "| " {
+			return f, 0, false
+		}
+		f.fill, f.width = "0", end
+	}
+	if digits[0] == '0' && len(digits) > 1 && blank > 0 {
+		return f, 0, false
+	}
+	number, err := strconv.Atoi(digits)
+	return f, number, err == nil
+}
+
+// colonOf is the separator without what a colon's space may add.
+func colonOf(separator string) string {
+	if separator == ": " {
+		return ":"
+	}
+	return separator
+}
+
+// gutter decodes a run whose numbers were thinned out.
+func (d *decoder) gutter(first, last int) error {
+	lines, err := d.take(last - first + 1)
+	if err != nil {
+		return err
+	}
+	form, number, ok := formOf(lines[0])
+	if !ok || number != first {
+		return ErrNumber
+	}
+	// A colon takes a space with it unless a shown line proves otherwise.
+	if colonOf(form.separator) == ":" {
+		form.separator = ": "
+		for i, line := range lines {
+			if own, n, ok := formOf(line); ok && n == first+i && own.separator == ":" && strings.TrimSuffix(line, "\r") != strings.TrimSuffix(line[:strings.IndexByte(line, ':')+1], "\r") {
+				form.separator = ":"
+				break
+			}
+		}
+	}
+	d.out = append(d.out, lines[0])
+	for i, line := range lines[1:] {
+		n := first + i + 1
+		own, shown, ok := formOf(line)
+		if !ok {
+			d.out = append(d.out, form.write(n)+line)
+			continue
+		}
+		if shown != n || colonOf(own.separator) != colonOf(form.separator) || own.width > 0 {
+			return ErrNumber
+		}
+		padded := gutterForm{fill: form.fill, width: form.width}.write(n)
+		d.out = append(d.out, padded[:len(padded)-len(strconv.Itoa(n))]+line)
+	}
+	return nil
+}
+
+// leastRun is how many lines numbered by one are a gutter.
+const leastRun = 6
+
+// byNumber finds count lines from a number on, and their gutter.
+func byNumber(texts [][]string, from, count int) (contents []string, form *gutterForm, err error) {
+	for _, lines := range texts {
+		for at := 0; at < len(lines); {
+			f, first, n := measure(lines[at:])
+			if n < leastRun {
+				at += max(n, 1)
+				continue
+			}
+			if skip := from - first; skip >= 0 && skip+count <= n {
+				if form != nil {
+					return nil, nil, ErrNumber // the number is not the only one
+				}
+				form = &f
+				for i := range count {
+					line := lines[at+skip+i]
+					g := f.write(from + i)
+					if !strings.HasPrefix(line, g) {
+						return nil, nil, ErrNumber
+					}
+					contents = append(contents, line[len(g):])
+				}
+			}
+			at += n
+		}
+	}
+	if form == nil {
+		return nil, nil, ErrNumber
+	}
+	return contents, form, nil
+}
+
+// measure reads the gutter that starts at the first line: its form, its first
+// number and how many lines it has.
+func measure(lines []string) (f gutterForm, first, n int) {
+	f, first, ok := formOf(lines[0])
+	if !ok {
+		return f, 0, 0
+	}
+	spaces := true
+	for n < len(lines) {
+		own, number, ok := formOf(lines[n])
+		if !ok || number != first+n || colonOf(own.separator) != colonOf(f.separator) {
+			break
+		}
+		after := lines[n][strings.Index(lines[n], colonOf(f.separator))+1:]
+		if own.separator == ":" && strings.TrimSuffix(after, "\r") != "" {
+			spaces = false
+		}
+		n++
+	}
+	if colonOf(f.separator) == ":" {
+		f.separator = ":"
+		if spaces {
+			f.separator = ": "
+		}
+	}
+	return f, first, n
+}
