@@ -1,0 +1,73 @@
+package extproc
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/trimtab-io/trimtab/pipeline/promptcache"
+)
+
+// maxAnswerWindow bounds a zstd answer's window, which is memory of ours.
+const maxAnswerWindow = 8 << 20
+
+// answer reads the provider's bill from the chunks of an answer as they pass by.
+type answer struct {
+	usage *promptcache.UsageReader
+	// For an encoded answer: decoding runs beside, fed through a pipe.
+	feed *io.PipeWriter
+	done chan struct{}
+	err  error // of the decoder; valid once done is closed
+}
+
+// newAnswer reads an answer of a known content encoding. close must be called.
+func newAnswer(encoding string) *answer {
+	a := &answer{usage: promptcache.NewUsageReader(0)}
+	if encoding == "" {
+		return a
+	}
+	r, w := io.Pipe()
+	a.feed, a.done = w, make(chan struct{})
+	go a.decode(encoding, r)
+	return a
+}
+
+func (a *answer) decode(encoding string, r *io.PipeReader) {
+	defer close(a.done)
+	// A writer must not wait for a reader that has given up.
+	defer r.CloseWithError(io.ErrClosedPipe)
+	defer func() {
+		if recover() != nil {
+			a.err = errEncoding
+		}
+	}()
+	d, done, err := newDecoder(encoding, r, maxAnswerWindow)
+	defer done()
+	if err == nil {
+		_, err = io.Copy(a.usage, d)
+	}
+	a.err = err
+}
+
+// write takes the next chunk.
+func (a *answer) write(chunk []byte) {
+	if a.feed == nil {
+		a.usage.Write(chunk)
+		return
+	}
+	// An error means that decoding has failed; close tells.
+	_, _ = io.Copy(a.feed, bytes.NewReader(chunk))
+}
+
+// close ends reading and returns the bill as far as it was seen. It may be
+// called more than once.
+func (a *answer) close() (promptcache.Usage, string) {
+	if a.feed != nil {
+		a.feed.Close()
+		<-a.done
+	}
+	usage, outcome := a.usage.Usage()
+	if a.err != nil && outcome != promptcache.UsageRead {
+		return usage, UsageEncoding
+	}
+	return usage, string(outcome)
+}

@@ -1,0 +1,141 @@
+package extproc
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trimtab-io/trimtab/pipeline"
+	"github.com/trimtab-io/trimtab/pipeline/promptcache"
+)
+
+// exchange is the state of one stream. Its methods run on the stream's goroutine.
+type exchange struct {
+	s       *Server
+	ctx     context.Context
+	set     *Settings
+	profile string
+
+	// From the request headers.
+	limits   Limits
+	mode     Mode
+	encoding string
+	request  pipeline.Request
+	dialect  bool // the path is one of ours
+
+	held      int64 // bytes reserved
+	rewritten Exchange
+	summary   Summary
+	began     time.Time // of the message that is being answered
+	body      bool      // the body has been seen
+
+	answerEncoding string
+	reading        *answer
+	chunk          []byte // to be read once the answer to it has been sent
+}
+
+// end closes everything, on every way out.
+func (x *exchange) end() {
+	x.free()
+	if x.reading != nil {
+		x.summary.Usage, x.summary.UsageOutcome = x.reading.close()
+	}
+	if x.summary.UsageOutcome == "" {
+		x.summary.UsageOutcome = UsageNoAnswer
+	}
+	if x.rewritten != nil {
+		x.close()
+	}
+	if x.began.IsZero() {
+		return // nothing was ever asked
+	}
+	x.s.opt.Observer.Exchanged(x.summary)
+}
+
+// close tells the engine how the exchange ended. A panic of it ends here.
+func (x *exchange) close() {
+	defer func() {
+		if recover() != nil {
+			x.s.opt.Observer.Panicked("close")
+		}
+	}()
+	if b, ok := x.rewritten.(biller); ok {
+		b.Billed(x.summary.Usage, x.summary.UsageOutcome)
+	}
+	x.rewritten.Close()
+}
+
+// pass lets the request go through as it came, for a named reason.
+func (x *exchange) pass(why pipeline.Reason) {
+	x.summary.Report.Reason = why
+	x.free()
+}
+
+// abandon is for a request that goes out as it came although the engine may
+// think otherwise: what the engine wants to remember of it must not hold.
+func (x *exchange) abandon(why pipeline.Reason) {
+	if x.rewritten != nil {
+		x.rewritten.Responded(refusedStatus, x.s.opt.Now())
+		x.rewritten = nil
+	}
+	x.summary.Report.Reason = why
+	x.summary.Report.BytesAfter, x.summary.Report.TokensAfter = x.summary.Report.BytesBefore, x.summary.Report.TokensBefore
+	x.summary.Report.Components = nil
+	x.free()
+}
+
+// refusedStatus makes the engine forget an exchange: a provider that refuses a
+// request has cached nothing of it.
+const refusedStatus = 503
+
+func (x *exchange) free() {
+	x.s.bytes.release(x.held)
+	x.held = 0
+}
+
+// sent runs after an answer has been handed to Envoy: work that must not hold
+// up the answer.
+func (x *exchange) sent() {
+	if x.body {
+		x.free()
+	}
+	if x.chunk == nil {
+		return
+	}
+	chunk := x.chunk
+	x.chunk = nil
+	defer func() {
+		if recover() != nil {
+			x.s.opt.Observer.Panicked("usage")
+			x.reading = nil
+		}
+	}()
+	x.reading.write(chunk)
+}
+
+// timed adds the time since the message came to what the request was held up.
+func (x *exchange) timed() { x.summary.Added += x.s.opt.Now().Sub(x.began) }
+
+// billed notes the provider's bill, once the answer is over.
+func (x *exchange) billed() (promptcache.Usage, string) {
+	x.summary.Usage, x.summary.UsageOutcome = x.reading.close()
+	x.reading = nil
+	return x.summary.Usage, x.summary.UsageOutcome
+}
+
+// panicPlace is the first place outside the runtime on the way to a panic.
+func panicPlace() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for {
+		f, more := frames.Next()
+		if f.File != "" && !strings.HasPrefix(f.Function, "runtime.") {
+			return f.Function + ":" + strconv.Itoa(f.Line)
+		}
+		if !more {
+			return "unknown"
+		}
+	}
+}
