@@ -23,7 +23,7 @@ type Class struct {
 // OfResult classifies a result from its call and its decoded text. It never
 // fails, and its cost is linear in the length of the text.
 func OfResult(c Call, text string, isError bool) Class {
-	r := Class{Call: c, Numbered: c.Numbers, Failed: isError}
+	r := Class{Call: c, Numbered: c.Numbers, Failed: Failed(c, text, isError)}
 	if c.Kind != Shell && c.Kind != Other && c.Kind != Edit {
 		if isError {
 			r.Fidelity = Fail
@@ -31,9 +31,6 @@ func OfResult(c Call, text string, isError bool) Class {
 		return r
 	}
 	r.Exit, r.HasExit = exitCode(text)
-	if c.Kind == Shell && r.HasExit && r.Exit != 0 {
-		r.Failed = true
-	}
 	if c.Kind == Shell && !c.Command.Known && c.Command.Program == "" {
 		if cmd := echoed(text); cmd != "" {
 			r.Call.Command = Resolve(cmd)
@@ -42,6 +39,15 @@ func OfResult(c Call, text string, isError bool) Class {
 	}
 	r.Fidelity = fidelity(r.Call, text, r.Failed)
 	return r
+}
+
+// Failed is what OfResult says in Class.Failed, without looking at the rest.
+func Failed(c Call, text string, isError bool) bool {
+	if isError || c.Kind != Shell {
+		return isError
+	}
+	code, ok := exitCode(text)
+	return ok && code != 0
 }
 
 // echoed finds a "$ command" line among the first three lines of a result.

@@ -81,7 +81,9 @@ func (d *decoder) gutter(first, last int) error {
 	if colonOf(form.separator) == ":" {
 		form.separator = ": "
 		for i, line := range lines {
-			if own, n, ok := formOf(line); ok && n == first+i && own.separator == ":" && strings.TrimSuffix(line, "\r") != strings.TrimSuffix(line[:strings.IndexByte(line, ':')+1], "\r") {
+			_, after, _ := strings.Cut(line, ":")
+			own, n, ok := formOf(line)
+			if ok && n == first+i && own.separator == ":" && strings.TrimSuffix(after, "\r") != "" {
 				form.separator = ":"
 				break
 			}
