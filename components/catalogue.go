@@ -5,7 +5,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/trimtab-io/trimtab/components/backref"
 	"github.com/trimtab-io/trimtab/components/cachesplit"
+	"github.com/trimtab-io/trimtab/components/gutter"
 	"github.com/trimtab-io/trimtab/components/mask"
 	"github.com/trimtab-io/trimtab/pipeline"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
@@ -15,6 +17,8 @@ import (
 // one line here.
 func Catalogue() []Entry {
 	return []Entry{
+		entry("backref", backref.New),
+		entry("gutter", gutter.New),
 		entry("mask", mask.New),
 		entry("cachesplit", cachesplit.New),
 	}
