@@ -159,12 +159,20 @@ func (m *messagesAnswer) message(blocks []object, stop any, output int) object {
 		blocks = []object{}
 	}
 	return object{
-		{"id", m.ex.id("msg_", "message")}, {"type", "message"}, {"role", roleAssistant}, {"model", m.model},
-		{"content", blocks}, {"stop_reason", stop}, {"stop_sequence", nil},
+		{"id", m.ex.id("msg_", "message")},
+		{"type", "message"},
+		{"role", roleAssistant},
+		{"model", m.model},
+		{"content", blocks},
+		{"stop_reason", stop},
+		{"stop_sequence", nil},
 		{"usage", object{
-			{"input_tokens", u.Fresh}, {"cache_creation_input_tokens", u.Write5m + u.Write1h}, {"cache_read_input_tokens", u.Read},
+			{"input_tokens", u.Fresh},
+			{"cache_creation_input_tokens", u.Write5m + u.Write1h},
+			{"cache_read_input_tokens", u.Read},
 			{"cache_creation", object{{"ephemeral_5m_input_tokens", u.Write5m}, {"ephemeral_1h_input_tokens", u.Write1h}}},
-			{"output_tokens", output}, {"service_tier", "standard"},
+			{"output_tokens", output},
+			{"service_tier", "standard"},
 		}},
 	}
 }

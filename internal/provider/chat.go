@@ -74,15 +74,23 @@ func (c *chatAnswer) finish() string {
 
 func (c *chatAnswer) envelope(kind string, choices []object, usage any) object {
 	return object{
-		{"id", c.ex.id("chatcmpl-", "completion")}, {"object", kind}, {"created", c.ex.p.cfg.Now().Unix()}, {"model", c.model},
-		{"choices", choices}, {"usage", usage}, {"service_tier", "default"}, {"system_fingerprint", nil},
+		{"id", c.ex.id("chatcmpl-", "completion")},
+		{"object", kind},
+		{"created", c.ex.p.cfg.Now().Unix()},
+		{"model", c.model},
+		{"choices", choices},
+		{"usage", usage},
+		{"service_tier", "default"},
+		{"system_fingerprint", nil},
 	}
 }
 
 func (c *chatAnswer) usageObject() object {
 	u := c.usage
 	return object{
-		{"prompt_tokens", u.Input()}, {"completion_tokens", u.Output}, {"total_tokens", u.Input() + u.Output},
+		{"prompt_tokens", u.Input()},
+		{"completion_tokens", u.Output},
+		{"total_tokens", u.Input() + u.Output},
 		{"prompt_tokens_details", object{{"cached_tokens", u.Read}, {"audio_tokens", 0}}},
 		{"completion_tokens_details", object{{"reasoning_tokens", 0}, {"audio_tokens", 0}, {"accepted_prediction_tokens", 0}, {"rejected_prediction_tokens", 0}}},
 	}
@@ -91,7 +99,8 @@ func (c *chatAnswer) usageObject() object {
 func (c *chatAnswer) call(i int) object {
 	call := c.answer.Calls[i]
 	return object{
-		{"id", c.ex.id("call_", fmt.Sprint(i))}, {"type", "function"},
+		{"id", c.ex.id("call_", fmt.Sprint(i))},
+		{"type", "function"},
 		{"function", object{{"name", call.Name}, {"arguments", call.Input}}},
 	}
 }

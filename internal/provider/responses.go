@@ -219,18 +219,37 @@ func (r *responsesAnswer) response(status string, done bool) object {
 		}
 		u := r.usage
 		usage = object{
-			{"input_tokens", u.Input()}, {"input_tokens_details", object{{"cached_tokens", u.Read}}},
-			{"output_tokens", u.Output}, {"output_tokens_details", object{{"reasoning_tokens", 0}}},
+			{"input_tokens", u.Input()},
+			{"input_tokens_details", object{{"cached_tokens", u.Read}}},
+			{"output_tokens", u.Output},
+			{"output_tokens_details", object{{"reasoning_tokens", 0}}},
 			{"total_tokens", u.Input() + u.Output},
 		}
 	}
 	return object{
-		{"id", r.id()}, {"object", "response"}, {"created_at", r.ex.p.cfg.Now().Unix()}, {"status", status},
-		{"background", false}, {"error", nil}, {"incomplete_details", nil}, {"instructions", r.req.Instructions},
-		{"max_output_tokens", nil}, {"model", r.req.Model}, {"output", output}, {"parallel_tool_calls", true},
-		{"previous_response_id", nullable(r.req.PreviousResponseID)}, {"reasoning", object{{"effort", nil}, {"summary", nil}}},
-		{"store", r.req.Store == nil || *r.req.Store}, {"temperature", 1}, {"text", object{{"format", object{{"type", "text"}}}}},
-		{"tool_choice", "auto"}, {"tools", []any{}}, {"top_p", 1}, {"truncation", "disabled"},
-		{"usage", usage}, {"user", nil}, {"metadata", object{}},
+		{"id", r.id()},
+		{"object", "response"},
+		{"created_at", r.ex.p.cfg.Now().Unix()},
+		{"status", status},
+		{"background", false},
+		{"error", nil},
+		{"incomplete_details", nil},
+		{"instructions", r.req.Instructions},
+		{"max_output_tokens", nil},
+		{"model", r.req.Model},
+		{"output", output},
+		{"parallel_tool_calls", true},
+		{"previous_response_id", nullable(r.req.PreviousResponseID)},
+		{"reasoning", object{{"effort", nil}, {"summary", nil}}},
+		{"store", r.req.Store == nil || *r.req.Store},
+		{"temperature", 1},
+		{"text", object{{"format", object{{"type", "text"}}}}},
+		{"tool_choice", "auto"},
+		{"tools", []any{}},
+		{"top_p", 1},
+		{"truncation", "disabled"},
+		{"usage", usage},
+		{"user", nil},
+		{"metadata", object{}},
 	}
 }

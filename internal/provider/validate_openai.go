@@ -178,6 +178,8 @@ func (r *responsesRequest) validate(found *violations, held []responsesItem) {
 	for _, it := range held {
 		if callNames[it.Type] != "" {
 			calls[it.Type+" "+it.CallID]++
+		} else if call := outputOf[it.Type]; call != "" {
+			calls[call+" "+it.CallID]--
 		}
 	}
 	r.items = make([]responsesItem, len(r.Input.list))

@@ -108,9 +108,11 @@ func TestSimulatorAnthropic(t *testing.T) {
 		}},
 		{"spelling is no difference", []simStepCase{
 			{0, anthropicBody("m", sys, user(500, mark)), Usage{Write5m: 2500}},
-			{1, strings.Replace(anthropicBody("m", sys, next(mark)...),
-				message("user", textBlock("u", 500, "")), fmt.Sprintf(`{ "content":%q, "role":"\u0075ser"}`, words("u", 500)), 1),
-				Usage{Read: 2500, Write5m: 400}},
+			{
+				1, strings.Replace(anthropicBody("m", sys, next(mark)...),
+					message("user", textBlock("u", 500, "")), fmt.Sprintf(`{ "content":%q, "role":"\u0075ser"}`, words("u", 500)), 1),
+				Usage{Read: 2500, Write5m: 400},
+			},
 		}},
 		{"a change of tool_choice keeps tools and system", []simStepCase{
 			{0, anthropicBody("m", sys, user(500, mark)), Usage{Write5m: 2500}},

@@ -57,18 +57,33 @@ var answers = []struct {
 	outcome UsageOutcome
 }{
 	{"anthropic stream", anthropicStream, Usage{Fresh: 7, Read: 40, Write5m: 10, Write1h: 20, Output: 55, Known: true}, UsageRead},
-	{"anthropic stream, counts again in the last delta",
+	{
+		"anthropic stream, counts again in the last delta",
 		strings.Replace(anthropicStream, `"usage":{"output_tokens":55}`, `"usage":{"input_tokens":8,"cache_read_input_tokens":41,"output_tokens":55}`, 1),
-		Usage{Fresh: 8, Read: 41, Write5m: 10, Write1h: 20, Output: 55, Known: true}, UsageRead},
-	{"anthropic json", `{"id":"m","type":"message","content":[{"type":"text","text":"usage"}],"usage":{"input_tokens":3,"cache_creation_input_tokens":11377,"cache_read_input_tokens":22248,"output_tokens":109}}`,
-		Usage{Fresh: 3, Read: 22248, Write5m: 11377, Output: 109, Known: true}, UsageRead},
-	{"anthropic json with nulls", `{"type":"message","usage":{"input_tokens":3,"cache_creation_input_tokens":null,"cache_read_input_tokens":null,"cache_creation":null,"output_tokens":9}}`,
-		Usage{Fresh: 3, Output: 9, Known: true}, UsageRead},
+		Usage{Fresh: 8, Read: 41, Write5m: 10, Write1h: 20, Output: 55, Known: true},
+		UsageRead,
+	},
+	{
+		"anthropic json", `{"id":"m","type":"message","content":[{"type":"text","text":"usage"}],"usage":{"input_tokens":3,"cache_creation_input_tokens":11377,"cache_read_input_tokens":22248,"output_tokens":109}}`,
+		Usage{Fresh: 3, Read: 22248, Write5m: 11377, Output: 109, Known: true},
+		UsageRead,
+	},
+	{
+		"anthropic json with nulls", `{"type":"message","usage":{"input_tokens":3,"cache_creation_input_tokens":null,"cache_read_input_tokens":null,"cache_creation":null,"output_tokens":9}}`,
+		Usage{Fresh: 3, Output: 9, Known: true},
+		UsageRead,
+	},
 	{"chat stream", chatStream, Usage{Fresh: 86, Read: 1920, Output: 300, Known: true}, UsageRead},
-	{"chat json", `{"object":"chat.completion","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}}`,
-		Usage{Fresh: 10, Output: 2, Known: true}, UsageRead},
-	{"chat json with writes", `{"object":"chat.completion","usage":{"prompt_tokens":100,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":50,"cache_write_tokens":30}}}`,
-		Usage{Fresh: 20, Read: 50, Write5m: 30, Output: 2, Known: true}, UsageRead},
+	{
+		"chat json", `{"object":"chat.completion","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}}`,
+		Usage{Fresh: 10, Output: 2, Known: true},
+		UsageRead,
+	},
+	{
+		"chat json with writes", `{"object":"chat.completion","usage":{"prompt_tokens":100,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":50,"cache_write_tokens":30}}}`,
+		Usage{Fresh: 20, Read: 50, Write5m: 30, Output: 2, Known: true},
+		UsageRead,
+	},
 	{"responses completed", responsesStream("response.completed"), Usage{Fresh: 904, Read: 4096, Output: 12, Known: true}, UsageRead},
 	{"responses incomplete", responsesStream("response.incomplete"), Usage{Fresh: 904, Read: 4096, Output: 12, Known: true}, UsageRead},
 	{"responses failed", responsesStream("response.failed"), Usage{Fresh: 904, Read: 4096, Output: 12, Known: true}, UsageRead},
