@@ -12,22 +12,24 @@ import (
 // seconds: from then on its cache is known to have expired.
 const coldMargin = 60
 
-// warmth compares what is forwarded on a turn with what was forwarded on the
-// turn before, from the bodies alone.
-type warmth struct {
-	wire    promptcache.Wire
+// Warmth compares what is forwarded on a turn with what was forwarded on the
+// turn before, from the bodies alone. The zero value with a Wire is ready; it is
+// not safe for concurrent use, and keeps the bodies of the last turn.
+type Warmth struct {
+	Wire promptcache.Wire
+
 	seen    bool
 	last    float64
 	ttl     float64
 	in, out []jsontext.Value
 }
 
-// turn takes the bodies of the next turn and returns how many blocks were
+// Turn takes the bodies of the next turn, at a time in seconds, and returns how many blocks were
 // forwarded differently than the turn before although the client sent the same,
 // and whether the turn is cold; a cold turn may change anything.
-func (w *warmth) turn(received, forwarded []byte, at float64) (rewritten int, cold bool) {
+func (w *Warmth) Turn(received, forwarded []byte, at float64) (rewritten int, cold bool) {
 	in, out := promptGroups(received), promptGroups(forwarded)
-	w.ttl = max(w.ttl, lifetime(w.wire, received))
+	w.ttl = max(w.ttl, lifetime(w.Wire, received))
 	cold = w.seen && at-w.last >= w.ttl+coldMargin
 	if w.seen && !cold {
 		for i := range min(len(in), len(out), len(w.in), len(w.out)) {

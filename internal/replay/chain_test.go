@@ -46,9 +46,9 @@ func TestWarmRewrites(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := warmth{wire: tc.wire}
+			w := Warmth{Wire: tc.wire}
 			for i, s := range tc.steps {
-				n, cold := w.turn([]byte(s.received), []byte(s.forwarded), s.at)
+				n, cold := w.Turn([]byte(s.received), []byte(s.forwarded), s.at)
 				if n != s.rewritten || cold != s.cold {
 					t.Errorf("turn %d: %d rewritten, cold %v; want %d, %v", i, n, cold, s.rewritten, s.cold)
 				}

@@ -153,7 +153,7 @@ func Replay(ctx context.Context, opt Options, counter *promptcache.BlockCounter,
 		return nil, err
 	}
 	p := &player{
-		c: c, engine: engine, result: newResult(), warmth: warmth{wire: c.Wire},
+		c: c, engine: engine, result: newResult(), warmth: Warmth{Wire: c.Wire},
 		before: promptcache.NewSimulator(counter), after: promptcache.NewSimulator(counter),
 	}
 	p.describe()
@@ -179,7 +179,7 @@ type player struct {
 	c             *Conversation
 	engine        *pipeline.Engine
 	result        *Result
-	warmth        warmth
+	warmth        Warmth
 	before, after *promptcache.Simulator
 }
 
@@ -208,7 +208,7 @@ func (p *player) turn(ctx context.Context, k int) ([]byte, error) {
 	if err := p.bill(body, forwarded, at); err != nil {
 		return nil, err
 	}
-	rewritten, cold := p.warmth.turn(body, forwarded, at)
+	rewritten, cold := p.warmth.Turn(body, forwarded, at)
 	r.WarmRewrites += rewritten
 	if cold {
 		r.ColdTurns++
