@@ -1,5 +1,8 @@
 package components
 
-import "github.com/trimtab-io/trimtab/pipeline"
+import (
+	"github.com/trimtab-io/trimtab/pipeline"
+	"github.com/trimtab-io/trimtab/pipeline/verify"
+)
 
-func verifier() pipeline.Verifier { return nil }
+func verifier() pipeline.Verifier { return verify.New() }

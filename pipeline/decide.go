@@ -31,6 +31,7 @@ func (r *run) kept() store.Facts { return r.e.opt.Store.At(r.g.Profile.Level).Fa
 // replay puts recorded decisions in force, before any component looks at
 // anything: no gate and no order can make an old rewrite disappear.
 func (r *run) replay() {
+	r.replayTexts()
 	comps := r.decided()
 	if len(comps) == 0 || len(r.leaves) == 0 {
 		return
@@ -62,8 +63,7 @@ func (r *run) renderDecision(l *leaf, p *plan, text string) {
 	}
 	c := l.decision.component
 	b := r.block(l, text)
-	d := Decision{Wording: int(l.decision.fact.Wording), Params: l.decision.fact.Params}
-	edit, gate := r.askRender(r.g.Profile.Components[c].(Decided), b, d)
+	edit, gate := r.askRender(c, b, l.decision)
 	if gate == "" && len(edit.Pieces) == 0 {
 		gate = "nothing"
 	}
@@ -81,27 +81,30 @@ func (r *run) renderDecision(l *leaf, p *plan, text string) {
 	r.seal(l, p, next)
 }
 
-func (r *run) askRender(c Decided, b Block, d Decision) (e Edit, g Gate) {
+func (r *run) askRender(c int, b Block, d *decision) (e Edit, g Gate) {
 	defer func() {
 		if recover() != nil {
 			e, g = Edit{}, GatePanic
 		}
 	}()
-	return c.Render(b, d)
+	if gen, ok := r.g.Profile.Components[c].(Generated); ok {
+		return gen.Render(b, d.text)
+	}
+	return r.g.Profile.Components[c].(Decided).Render(b, Decision{Wording: int(d.fact.Wording), Params: d.fact.Params})
 }
 
 // decide lets the components take new decisions, prices and records them. It is
 // true if any came into force, so that all later blocks must be worked out again.
 func (r *run) decide() bool {
-	comps := r.decided()
-	if len(comps) == 0 || r.counting || r.turn == nil || r.g.Profile.Mode == Observe {
-		r.undecided()
+	r.undecided()
+	if r.counting || r.turn == nil || r.g.Profile.Mode == Observe {
 		return false
 	}
 	if r.turn.Raw && !r.turn.Cold {
 		return false // after a raw turn decisions are only replayed
 	}
-	any := false
+	comps := r.decided()
+	any := r.generate()
 	for _, c := range comps {
 		v := r.view()
 		ds, gates := r.askDecide(r.g.Profile.Components[c].(Decided), v)
@@ -113,10 +116,12 @@ func (r *run) decide() bool {
 	return any
 }
 
-// undecided counts why deciding components could not even be asked.
+// undecided counts the components that the level keeps from being asked.
 func (r *run) undecided() {
 	for i, c := range r.g.Profile.Components {
-		if _, ok := c.(Decided); ok && r.kept() == nil {
+		_, decides := c.(Decided)
+		_, generates := c.(Generated)
+		if decides && r.kept() == nil || generates && r.texts() == nil {
 			r.declined(i, map[Gate]int{GateLevel: max(len(r.leaves), 1)})
 		}
 	}

@@ -22,6 +22,9 @@ type Options struct {
 	Store store.Store
 	// Verifier checks what reversible components write; required if there are any.
 	Verifier Verifier
+	// Model writes the texts that generated components ask for; nil: nothing new is
+	// generated, and what was generated is replayed.
+	Model func(ctx context.Context, prompt string) (reply string, err error)
 	// MemoBytes bounds the memo of outcomes; 0 means 128 MiB.
 	MemoBytes int
 	// MaxConversations bounds the tracker; 0 means promptcache.MaxConversations.

@@ -75,14 +75,14 @@ func (r *run) keys() {
 }
 
 func (d *decision) sum() transcript.Sum {
-	var b [42]byte
+	var b [37]byte
 	b[0] = byte(d.component)
 	binary.LittleEndian.PutUint16(b[1:], d.fact.Kind)
 	binary.LittleEndian.PutUint16(b[3:], d.fact.Wording)
 	for i, p := range d.fact.Params {
 		binary.LittleEndian.PutUint64(b[5+8*i:], uint64(p))
 	}
-	k := store.NewKeyer(nil).Key(b[:])
+	k := store.NewKeyer(nil).Key(b[:], []byte(d.text))
 	return transcript.Sum(k)
 }
 
@@ -99,8 +99,10 @@ func (r *run) pure() bool {
 		if expired(r.ctx) {
 			return false
 		}
-		l.plan = r.e.memo.put(l.key, r.work(l)).(*plan)
-		l.fresh = true
+		l.plan, l.fresh = r.work(l), true
+		if l.decision == nil || l.decision.text == "" {
+			l.plan = r.e.memo.put(l.key, l.plan).(*plan) // a model's words are no outcome in numbers
+		}
 	}
 	return true
 }

@@ -61,7 +61,8 @@ type leaf struct {
 type decision struct {
 	component int
 	fact      store.Fact
-	fresh     bool // taken on this turn
+	text      string // of a generated component
+	fresh     bool   // taken on this turn
 }
 
 // call is a call with what is worked out of it on first use.
