@@ -32,6 +32,9 @@ type Options struct {
 	Profile string
 	// MaxBodyBytes is the largest body that the server reads.
 	MaxBodyBytes int64
+	// MessageTimeout is how long Envoy waits for an answer of the server; 0 means
+	// the constant of that name.
+	MessageTimeout time.Duration
 	// AccessLog is the file that gets one JSON line per request; empty: none.
 	AccessLog string
 }
@@ -48,6 +51,9 @@ const maxRequests = 100000
 // Bootstrap returns a complete Envoy configuration: a listener, routes to both
 // providers, the trimtab filter on all of them.
 func Bootstrap(o Options) (*bootstrapv3.Bootstrap, error) {
+	if o.MessageTimeout == 0 {
+		o.MessageTimeout = MessageTimeout
+	}
 	listen, err := address(o.Listen)
 	if err != nil {
 		return nil, err
@@ -92,7 +98,7 @@ func Bootstrap(o Options) (*bootstrapv3.Bootstrap, error) {
 }
 
 func connectionManager(o Options) (*hcmv3.HttpConnectionManager, error) {
-	filters, err := httpFilters()
+	filters, err := httpFilters(o.MessageTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +130,13 @@ func connectionManager(o Options) (*hcmv3.HttpConnectionManager, error) {
 	return m, nil
 }
 
-func httpFilters() ([]*hcmv3.HttpFilter, error) {
+func httpFilters(messageTimeout time.Duration) ([]*hcmv3.HttpFilter, error) {
 	var list []*hcmv3.HttpFilter
 	for _, f := range []struct {
 		name   string
 		config proto.Message
 	}{
-		{FilterName, Filter()},
+		{FilterName, Filter(messageTimeout)},
 		// Headers of Envoy's own are of no use to a provider.
 		{"envoy.filters.http.router", &routerv3.Router{SuppressEnvoyHeaders: true}},
 	} {

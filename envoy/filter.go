@@ -22,10 +22,16 @@ const (
 	MetadataNamespace = "trimtab"
 	// ProfileMetadata is the gRPC metadata key by which a route names its profile.
 	ProfileMetadata = "x-trimtab-profile"
-	// MessageTimeout is how long Envoy waits for an answer before it lets a
-	// request go on as it came. trimtab's own deadline is below it.
+	// MessageTimeout is how long Envoy waits for an answer, by default, before it
+	// lets a request go on as it came. trimtab's own deadline is below it.
 	MessageTimeout = 2 * time.Second
 )
+
+// PatienceFor is how long Envoy has to wait for an answer of a server that works
+// on a request for up to deadline.
+func PatienceFor(deadline time.Duration) time.Duration {
+	return max(MessageTimeout, deadline+deadline/3)
+}
 
 // maxMessageTimeout is the most that the server may ask for by extending a
 // message's timeout.
@@ -41,16 +47,16 @@ const allowedHeaders = `^(content-length|content-encoding|accept-encoding|x-trim
 // The base modes read headers only; the server's answer to the headers asks for
 // a body where it wants one. That way nothing is buffered that is not ours, and
 // the original stays in Envoy: whatever happens to the server, the request goes
-// on as it came.
-func Filter() *extprocv3.ExternalProcessor {
+// on as it came. messageTimeout is how long Envoy waits for an answer.
+func Filter(messageTimeout time.Duration) *extprocv3.ExternalProcessor {
 	return &extprocv3.ExternalProcessor{
 		GrpcService: &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
 			EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: ExtProcCluster},
 		}},
 		FailureModeAllow:  true,
 		AllowModeOverride: true,
-		MessageTimeout:    durationpb.New(MessageTimeout),
-		MaxMessageTimeout: durationpb.New(maxMessageTimeout),
+		MessageTimeout:    durationpb.New(messageTimeout),
+		MaxMessageTimeout: durationpb.New(max(maxMessageTimeout, messageTimeout)),
 		ProcessingMode: &extprocv3.ProcessingMode{
 			RequestHeaderMode:   extprocv3.ProcessingMode_SEND,
 			ResponseHeaderMode:  extprocv3.ProcessingMode_SEND,

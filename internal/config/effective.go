@@ -103,6 +103,15 @@ func (e *Effective) MaxBodyBytes() int64 {
 	return most
 }
 
+// Deadline is the longest that any profile lets a rewrite take.
+func (e *Effective) Deadline() time.Duration {
+	var most time.Duration
+	for _, p := range e.Profiles {
+		most = max(most, p.Limits.Deadline)
+	}
+	return most
+}
+
 func newEffective(cfg *trimtabv1.Config, origins map[string]Origin, notes []Note) *Effective {
 	e := &Effective{
 		Profiles:         map[string]*Profile{},

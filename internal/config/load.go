@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -80,6 +81,11 @@ func (d *decoder) resolve(cfg *trimtabv1.Config) {
 	d.address("grpc", cfg.GetGrpc(), true)
 	d.address("admin", cfg.GetAdmin(), false)
 	for name, p := range cfg.GetProfiles() {
+		for _, pattern := range p.GetExclude() {
+			if _, err := path.Match(pattern, ""); err != nil {
+				d.wrong("profiles."+name+".exclude", "%q is no pattern: * stands for any characters, ? for one, and a [ needs its ]", pattern)
+			}
+		}
 		if p.GetLimits().GetMaxBodyBytes() > cfg.GetProcess().GetMaxBytesInFlight() {
 			d.wrong("profiles."+name+".limits.max_body_bytes", "max_body_bytes is larger than process.max_bytes_in_flight, so a body of that size could never be read")
 		}
@@ -87,15 +93,15 @@ func (d *decoder) resolve(cfg *trimtabv1.Config) {
 }
 
 func (d *decoder) resolveProfile(name string, p *trimtabv1.Profile) {
-	path := join("profiles", name)
+	section := join("profiles", name)
 	if p.Preset == nil && len(p.GetComponents()) == 0 {
 		p.Preset = proto.String(DefaultPreset)
-		if at := d.origins[path+".components"]; at != "" { // an empty list was given
-			p.Preset, d.origins[path+".preset"] = proto.String("off"), at
+		if at := d.origins[section+".components"]; at != "" { // an empty list was given
+			p.Preset, d.origins[section+".preset"] = proto.String("off"), at
 		}
 	}
 	if p.Preset != nil {
-		d.underlay(p, path)
+		d.underlay(p, section)
 	} else {
 		p.Preset = proto.String("")
 		for _, c := range p.GetComponents() {
@@ -112,11 +118,11 @@ func (d *decoder) resolveProfile(name string, p *trimtabv1.Profile) {
 
 // underlay merges the profile's components over its preset's, setting by
 // setting; new names come last.
-func (d *decoder) underlay(p *trimtabv1.Profile, path string) {
+func (d *decoder) underlay(p *trimtabv1.Profile, section string) {
 	base := presetComponents(p.GetPreset())
 	from := Origin("preset " + p.GetPreset())
 	for _, c := range base {
-		at := componentPath(path+".components", c.GetName())
+		at := componentPath(section+".components", c.GetName())
 		if given := find(p.GetComponents(), c.GetName()); given >= 0 {
 			proto.Merge(settingsOf(c), replaceLists(settingsOf(c), settingsOf(p.GetComponents()[given])))
 		} else {

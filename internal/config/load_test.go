@@ -160,6 +160,7 @@ func TestErrorsNameThePlaceAndTheRemedy(t *testing.T) {
 		{"not YAML", "a: [\n", "trimtab.yaml:"},
 		{"two documents", "{}\n---\n{}\n", "there is a second document"},
 		{"larger than memory", "process: {max_bytes_in_flight: 1MiB}\n", "max_body_bytes is larger than process.max_bytes_in_flight"},
+		{"pattern", "profiles: {a: {exclude: ['mcp_[']}}", `1:25: "mcp_[" is no pattern`},
 		{"merge key", "x: &x {preset: safe}\nprofiles: {a: {<<: *x}}", `unknown key "<<" in profiles.a`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

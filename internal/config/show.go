@@ -32,7 +32,7 @@ func (e *Effective) YAML() []byte {
 		return []byte("# " + err.Error() + "\n")
 	}
 	enc.Close()
-	return out.Bytes()
+	return append(bytes.TrimRight(out.Bytes(), "\n"), 10)
 }
 
 // Settings lists every value in force, in the order of [Effective.YAML].
