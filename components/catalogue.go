@@ -9,6 +9,8 @@ import (
 	"github.com/trimtab-io/trimtab/components/cachesplit"
 	"github.com/trimtab-io/trimtab/components/gutter"
 	"github.com/trimtab-io/trimtab/components/mask"
+	"github.com/trimtab-io/trimtab/components/searchfold"
+	"github.com/trimtab-io/trimtab/components/textclean"
 	"github.com/trimtab-io/trimtab/pipeline"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
@@ -17,8 +19,10 @@ import (
 // one line here.
 func Catalogue() []Entry {
 	return []Entry{
+		entry("textclean", textclean.New),
 		entry("backref", backref.New),
 		entry("gutter", gutter.New),
+		entry("searchfold", searchfold.New),
 		entry("mask", mask.New),
 		entry("cachesplit", cachesplit.New),
 	}

@@ -15,6 +15,9 @@ type Command struct {
 	Args    []string
 	// Stages are the names of all programs of its pipeline, Program first.
 	Stages []string
+	// Views and Diffs say that one of the commands, whether or not it is the only
+	// one, prints a file or a difference.
+	Views, Diffs bool
 	// Dir is where a leading cd goes, as written; empty if none or unknown.
 	Dir string
 
@@ -57,6 +60,17 @@ func Resolve(text string) Command {
 		}
 		if printing++; printing == 1 {
 			c.pipe = p
+		}
+		var args []string
+		for _, w := range p[0].args {
+			args = append(args, w.text)
+		}
+		switch subOf(p[0].program, args) {
+		case Viewer:
+			c.Views = true
+		case Differ:
+			c.Diffs = true
+		default:
 		}
 	}
 	if lost {

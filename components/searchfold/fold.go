@@ -1,0 +1,330 @@
+package searchfold
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/trimtab-io/trimtab/pipeline"
+	"github.com/trimtab-io/trimtab/pipeline/tokens"
+)
+
+// kind is how rows are grouped.
+type kind uint8
+
+const (
+	none   kind = iota
+	byPath      // hit rows under their path
+	byDir       // hit rows under the directory of their path
+	bare        // bare paths under their directory
+)
+
+func (k kind) mark(rows int) string {
+	under := "path"
+	if k != byPath {
+		under = "directory"
+	}
+	return pipeline.MarkStart + strconv.Itoa(rows) + " rows grouped under their " + under + "]"
+}
+
+// fold groups the lines [from, to), cut[i] bytes of which go into the heading.
+type fold struct {
+	kind     kind
+	from, to int
+	cut      []int // by line from from on; 0: the line is left as it is
+}
+
+// view is a line as it stands after shortening.
+func view(all string, l line) string {
+	if l.dot {
+		return dots + all[l.from:l.to]
+	}
+	return all[l.from:l.to]
+}
+
+// hit finds the path of a hit row: path SEP digits SEP rest, with one separator,
+// a colon or a dash, at the first place where that holds and the path is not all
+// digits. It returns the length of the path, 0 if there is none.
+func hit(s string) int {
+	for i := 1; i < len(s); i++ {
+		if s[i] != ':' && s[i] != '-' {
+			continue
+		}
+		j := i + 1
+		for j < len(s) && isDigit(s[j]) {
+			j++
+		}
+		if j > i+1 && j < len(s) && s[j] == s[i] && !allDigits(s[:i]) && !drive(s, i) {
+			return i
+		}
+	}
+	return 0
+}
+
+// drive says that the colon at i belongs to a drive letter.
+func drive(s string, i int) bool { return i == 1 && s[i] == ':' }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// bareDir is the length of the directory, with its slash, of a line that is a
+// path and nothing else; 0 if it is none.
+func bareDir(s string) int {
+	if strings.ContainsAny(s, " \t:") || strings.HasPrefix(s, pipeline.MarkStart) {
+		return 0
+	}
+	i := strings.LastIndexByte(s, '/')
+	if i <= 0 || i == len(s)-1 {
+		return 0
+	}
+	return i + 1
+}
+
+// fold finds the cheapest way to write the lines [from, to), and its cost.
+func (t *text) fold(lines []line, from, to int) (best fold, cost int) {
+	views := make([]string, to-from)
+	plain := make([]int, to-from)
+	hits := make([]int, to-from)
+	dirs := make([]int, to-from)
+	bares := make([]int, to-from)
+	for i := range views {
+		s := view(t.all, lines[from+i])
+		views[i] = s
+		plain[i] = tokens.Estimate(s)
+		cost += plain[i]
+		if hits[i] = hit(s); hits[i] > 0 {
+			dirs[i] = strings.LastIndexByte(s[:hits[i]], '/') + 1
+		}
+		bares[i] = bareDir(s)
+	}
+	for _, c := range [...]struct {
+		kind kind
+		cut  []int
+	}{{byPath, hits}, {byDir, dirs}, {bare, bares}} {
+		f, ok := group(c.kind, views, c.cut)
+		if !ok {
+			continue
+		}
+		was, is := f.weigh(views, plain)
+		if is >= was {
+			continue
+		}
+		if n := cost - was + is; best.kind == none || n < cost-best.gain(views, plain) {
+			if f.inverts(views) {
+				best = f
+			}
+		}
+	}
+	if best.kind != none {
+		cost -= best.gain(views, plain)
+		best.from, best.to = best.from+from, best.to+from
+	}
+	return best, cost
+}
+
+func (f *fold) gain(views []string, plain []int) int {
+	was, is := f.weigh(views, plain)
+	return was - is
+}
+
+// group cuts the lines down to what is grouped, from the first grouped row to
+// the last. Rows under a directory are grouped in twos and more.
+func group(k kind, views []string, cut []int) (f fold, ok bool) {
+	cut = append([]int(nil), cut...)
+	first, last, twice := -1, -1, false
+	for i := 0; i < len(cut); {
+		j := i + 1
+		for j < len(cut) && cut[i] > 0 && cut[j] > 0 && views[j][:cut[j]] == views[i][:cut[i]] {
+			j++
+		}
+		switch {
+		case cut[i] == 0:
+		case k != byPath && j-i < 2:
+			cut[i] = 0
+		default:
+			twice = twice || j-i > 1
+			if first < 0 {
+				first = i
+			}
+			last = j
+		}
+		i = j
+	}
+	if !twice {
+		return fold{}, false
+	}
+	return fold{kind: k, from: first, to: last, cut: cut[first:last]}, true
+}
+
+// opens says that line i of the fold begins a group.
+func (f *fold) opens(views []string, i int) bool {
+	if f.cut[i] == 0 {
+		return false
+	}
+	return i == 0 || f.cut[i-1] == 0 || views[f.from+i][:f.cut[i]] != views[f.from+i-1][:f.cut[i-1]]
+}
+
+// row is what a grouped row is written as under its heading.
+func (f *fold) row(s string, cut int) string {
+	if f.kind == byPath {
+		return s[cut+1:]
+	}
+	return "\t" + s[cut:]
+}
+
+// weigh estimates the lines as they are and grouped, the mark included.
+func (f *fold) weigh(views []string, plain []int) (was, is int) {
+	is = tokens.Estimate(f.kind.mark(f.to-f.from) + "\n")
+	for i, cut := range f.cut {
+		s := views[f.from+i]
+		was += plain[f.from+i]
+		if cut == 0 {
+			is += plain[f.from+i]
+			continue
+		}
+		if f.opens(views, i) {
+			is += tokens.Estimate(s[:cut] + "\n")
+		}
+		is += tokens.Estimate(f.row(s, cut))
+	}
+	return was, is
+}
+
+// inverts says that the grouped lines read back as what they were: that no line
+// left as it is looks like a heading or a row.
+func (f *fold) inverts(views []string) bool {
+	heading := ""
+	starts := func(i int) bool { // line i is written like a row
+		s := views[f.from+i]
+		if f.cut[i] > 0 {
+			return !f.opens(views, i)
+		}
+		if f.kind == byPath {
+			return rowLike(s)
+		}
+		return strings.HasPrefix(s, "\t")
+	}
+	for i, cut := range f.cut {
+		s := views[f.from+i]
+		if cut > 0 {
+			if f.opens(views, i) {
+				heading = s[:cut]
+				if f.kind == byPath && rowLike(heading) {
+					return false
+				}
+			}
+			if heading != s[:cut] {
+				return false
+			}
+			continue
+		}
+		if starts(i) {
+			return false
+		}
+		if f.kind == byPath && i+1 < len(f.cut) && starts(i+1) {
+			return false
+		}
+		heading = ""
+	}
+	return true
+}
+
+// rowLike says that a line starts with digits and a colon or a dash.
+func rowLike(s string) bool {
+	n := 0
+	for n < len(s) && isDigit(s[n]) {
+		n++
+	}
+	return n > 0 && n < len(s) && (s[n] == ':' || s[n] == '-')
+}
+
+// pieces writes a layout.
+func (t *text) pieces(l layout) []pipeline.Piece {
+	var b builder
+	if l.head != "" {
+		b.literal(headMark)
+		b.keep(l.headAt, l.headAt+len(l.head))
+		b.literal("]\n")
+	}
+	next := 0
+	for i := 0; i < len(t.lines); i++ {
+		if next < len(l.folds) && l.folds[next].from == i {
+			f := &l.folds[next]
+			b.literal(f.kind.mark(f.to-f.from) + "\n")
+			t.folded(&b, l, f)
+			i = f.to - 1
+			next++
+		} else {
+			b.line(l.lines[i])
+		}
+		end := len(t.all)
+		if i+1 < len(t.lines) {
+			end = t.lines[i+1].from
+		}
+		b.keep(t.lines[i].to, end)
+	}
+	return b.pieces
+}
+
+// folded writes the lines of a fold, without the last terminator.
+func (t *text) folded(b *builder, l layout, f *fold) {
+	views := make([]string, f.to)
+	for i := f.from; i < f.to; i++ {
+		views[i] = view(t.all, l.lines[i])
+	}
+	for i, cut := range f.cut {
+		at := l.lines[f.from+i]
+		if i > 0 {
+			b.keep(t.lines[f.from+i-1].to, t.lines[f.from+i].from)
+		}
+		if cut == 0 {
+			b.line(at)
+			continue
+		}
+		if at.dot {
+			cut -= len(dots)
+		}
+		if f.opens(views, i) {
+			b.line(line{from: at.from, to: at.from + cut, dot: at.dot})
+			b.literal("\n")
+		}
+		if f.kind == byPath {
+			b.keep(at.from+cut+1, at.to)
+		} else {
+			b.literal("\t")
+			b.keep(at.from+cut, at.to)
+		}
+	}
+}
+
+// builder collects pieces.
+type builder struct{ pieces []pipeline.Piece }
+
+func (b *builder) keep(from, to int) {
+	if from >= to {
+		return
+	}
+	if n := len(b.pieces); n > 0 && b.pieces[n-1].Kind == pipeline.Keep && b.pieces[n-1].To == from {
+		b.pieces[n-1].To = to
+		return
+	}
+	b.pieces = append(b.pieces, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
+}
+
+func (b *builder) literal(text string) {
+	b.pieces = append(b.pieces, pipeline.Piece{Kind: pipeline.Literal, Text: text})
+}
+
+func (b *builder) line(l line) {
+	if l.dot {
+		b.literal(dots)
+	}
+	b.keep(l.from, l.to)
+}
