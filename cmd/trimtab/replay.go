@@ -1,20 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
-	"github.com/alecthomas/kong"
-
-	"github.com/trimtab-io/trimtab/components"
 	"github.com/trimtab-io/trimtab/internal/config"
 	"github.com/trimtab-io/trimtab/internal/replay"
+	"github.com/trimtab-io/trimtab/internal/service"
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/promptcache"
 	"github.com/trimtab-io/trimtab/pipeline/verify"
@@ -24,44 +18,30 @@ import (
 
 // replayCmd is `trimtab replay`.
 type replayCmd struct {
-	Config  string   `help:"Configuration file." type:"existingfile" placeholder:"FILE"`
-	Profile string   `help:"Profile of the configuration to replay through (default: its default profile)." placeholder:"NAME"`
-	Level   string   `help:"Storage level: off, metadata or everything (default: the profile's)." enum:"off,metadata,everything," default:"" placeholder:"LEVEL"`
-	Preset  string   `help:"Preset: off, safe, conservative or balanced (default: the profile's)." placeholder:"PRESET"`
-	Prices  string   `help:"Price table to put over the built-in one, YAML or JSON." type:"existingfile" placeholder:"FILE"`
-	Bodies  string   `help:"Write the forwarded bodies to this folder, as CONVERSATION.jsonl.gz, one line a turn." type:"path" placeholder:"DIR"`
-	JSON    bool     `help:"Print one JSON object a line: one for each conversation, and a last one with \"total\": true." name:"json"`
-	Workers int      `help:"Conversations to replay at once (default: one for each processor)." placeholder:"N"`
-	Paths   []string `arg:"" name:"file|dir" help:"Recorded conversations in the compact form, or folders to search for *.json.gz." type:"existing"`
+	settings `embed:""`
+	Profile  string   `help:"Profile of the configuration to replay through (default: its default profile)." placeholder:"NAME"`
+	Prices   string   `help:"Price table to put over the built-in one, YAML or JSON." type:"path" placeholder:"FILE"`
+	Bodies   string   `help:"Write the forwarded bodies to this folder, as CONVERSATION.jsonl.gz, one line a turn." type:"path" placeholder:"DIR"`
+	JSON     bool     `help:"Print one JSON object a line: one for each conversation, and a last one with \"total\": true." name:"json"`
+	Workers  int      `help:"Conversations to replay at once (default: one for each processor)." placeholder:"N"`
+	Paths    []string `arg:"" name:"file|dir" help:"Recorded conversations in the compact form, or folders to search for *.json.gz." type:"path"`
 }
 
-// Help is what `trimtab replay --help` says below the summary.
-func (*replayCmd) Help() string {
-	return `Runs recorded conversations through the pipeline turn by turn, as if the provider had answered
-each request with success at its recorded time, and prices what came in and what went out with a
-simulator of the provider's prompt cache. Output tokens are left out. Everything is offline.
+// Help is shown below the usage.
+func (replayCmd) Help() string {
+	return `Runs recorded conversations through the pipeline turn by turn, as if the provider
+had answered each request with success at its recorded time, and prices what came
+in and what went out with a simulator of the provider's prompt cache. Output tokens
+are left out. Everything is offline.
 
-The profile's holdout, observe mode and deadline are not applied. Each conversation begins with an
-empty store. The exit code is 1 if something can't be read; violations do not change it.`
-}
-
-// Validate refuses presets that do not exist: a mistake in the use of the command.
-func (c *replayCmd) Validate() error {
-	if c.Preset != "" && !slices.Contains(config.Presets(), c.Preset) {
-		return fmt.Errorf("--preset must be one of %s but got %q", strings.Join(config.Presets(), ", "), c.Preset)
-	}
-	return nil
+The profile's holdout, observe mode and deadline are not applied. Each conversation
+begins with an empty store. The exit code is 1 if something can't be read;
+violations do not change it.`
 }
 
 // Run replays the conversations and prints the results.
-func (c *replayCmd) Run(k *kong.Context) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return c.run(ctx, k.Stdout)
-}
-
-func (c *replayCmd) run(ctx context.Context, out io.Writer) error {
-	opt, err := c.options()
+func (c *replayCmd) Run(a *app) error {
+	opt, err := c.replayOptions(a)
 	if err != nil {
 		return err
 	}
@@ -70,14 +50,14 @@ func (c *replayCmd) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if c.JSON {
-		total, err := replay.Run(ctx, opt, files, func(r *replay.Result) error { return replay.WriteJSON(out, r) })
+		total, err := replay.Run(a.ctx, opt, files, func(r *replay.Result) error { return replay.WriteJSON(a.stdout, r) })
 		if err != nil {
 			return err
 		}
-		return replay.WriteJSON(out, total)
+		return replay.WriteJSON(a.stdout, total)
 	}
-	table := replay.NewTable(out)
-	total, err := replay.Run(ctx, opt, files, func(r *replay.Result) error {
+	table := replay.NewTable(a.stdout)
+	total, err := replay.Run(a.ctx, opt, files, func(r *replay.Result) error {
 		table.Add(r)
 		return nil
 	})
@@ -87,8 +67,8 @@ func (c *replayCmd) run(ctx context.Context, out io.Writer) error {
 	return table.Total(total)
 }
 
-func (c *replayCmd) options() (replay.Options, error) {
-	profile, err := c.profile()
+func (c *replayCmd) replayOptions(a *app) (replay.Options, error) {
+	profile, err := c.profile(a)
 	if err != nil {
 		return replay.Options{}, err
 	}
@@ -104,34 +84,37 @@ func (c *replayCmd) options() (replay.Options, error) {
 	return replay.Options{Engine: engine, Prices: prices, Count: count, Bodies: c.Bodies, Workers: c.Workers}, nil
 }
 
-// profile is the effective profile as the engine takes it.
-func (c *replayCmd) profile() (pipeline.Profile, error) {
-	o := config.Options{File: c.Config, Environ: os.Environ()}
-	for _, f := range []config.Override{
-		{Flag: "--level", Setting: "profiles.*.storage.level", Value: c.Level},
-		{Flag: "--preset", Setting: "profiles.*.preset", Value: c.Preset},
-	} {
-		if f.Value != "" {
-			o.Flags = append(o.Flags, f)
-		}
+// profile is the effective profile as the engine takes it, for measuring: all
+// conversations are treated, and no clock decides anything.
+func (c *replayCmd) profile(a *app) (pipeline.Profile, error) {
+	if c.Preset != "" && !slices.Contains(config.Presets(), c.Preset) {
+		return pipeline.Profile{}, usageError{fmt.Errorf("--preset must be one of %s but got %q", strings.Join(config.Presets(), ", "), c.Preset)}
 	}
-	effective, err := config.Load(o)
+	if _, err := store.ParseLevel(c.Level); c.Level != "" && err != nil {
+		return pipeline.Profile{}, usageError{fmt.Errorf("--level: %w", err)}
+	}
+	effective, err := config.Load(c.options(a))
 	if err != nil {
 		return pipeline.Profile{}, err
 	}
-	p := effective.Profile(c.Profile)
-	if p == nil {
-		return pipeline.Profile{}, fmt.Errorf("profile %q: not in the configuration", c.Profile)
+	profiles, warnings, err := service.Profiles(effective)
+	if err != nil {
+		return pipeline.Profile{}, err
 	}
-	out := pipeline.Profile{Name: p.Name, Level: p.Level, Exclude: p.Exclude}
-	for _, s := range p.Components {
-		component, err := components.New(s.Name, s.Settings)
-		if err != nil {
-			return pipeline.Profile{}, err
-		}
-		out.Components = append(out.Components, component)
+	for _, w := range warnings {
+		fmt.Fprintln(a.stderr, "trimtab:", w)
 	}
-	return out, nil
+	name := c.Profile
+	if name == "" {
+		name = effective.DefaultProfile
+	}
+	i := slices.IndexFunc(profiles, func(p pipeline.Profile) bool { return p.Name == name })
+	if i < 0 {
+		return pipeline.Profile{}, usageError{fmt.Errorf("profile %q: not in the configuration", name)}
+	}
+	p := profiles[i]
+	p.HoldoutShare, p.Mode, p.Limits.Deadline = 0, pipeline.Enforce, 0
+	return p, nil
 }
 
 func (c *replayCmd) prices() (*promptcache.Prices, error) {

@@ -2,8 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,7 @@ func TestReplayJSON(t *testing.T) {
 	c := replayArgs(t)
 	c.JSON, c.Preset = true, "off"
 	var out bytes.Buffer
-	if err := c.run(context.Background(), &out); err != nil {
+	if err := c.Run(&app{ctx: t.Context(), stdout: &out, stderr: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -60,7 +61,7 @@ func TestReplayTable(t *testing.T) {
 	c := replayArgs(t)
 	c.Preset = "off"
 	var out bytes.Buffer
-	if err := c.run(context.Background(), &out); err != nil {
+	if err := c.Run(&app{ctx: t.Context(), stdout: &out, stderr: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"small", "total of 1", "tester", "engine:"} {
@@ -73,12 +74,13 @@ func TestReplayTable(t *testing.T) {
 func TestReplayUsage(t *testing.T) {
 	c := replayArgs(t)
 	c.Preset = "reckless"
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "conservative") {
+	err := c.Run(&app{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard})
+	if u := (usageError{}); !errors.As(err, &u) || !strings.Contains(err.Error(), "conservative") {
 		t.Errorf("error %v does not list the presets", err)
 	}
 	c = replayArgs(t)
 	c.Paths = []string{filepath.Join(t.TempDir(), "none")}
-	if err := c.run(context.Background(), &bytes.Buffer{}); err == nil {
+	if err := c.Run(&app{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard}); err == nil {
 		t.Error("a file that does not exist gave no error")
 	}
 }
