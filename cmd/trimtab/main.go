@@ -29,6 +29,7 @@ type commands struct {
 	Replay  replayCmd      `cmd:"" help:"Run recorded conversations through the pipeline, offline, and price them before and after."`
 	Config  configCommand  `cmd:"" help:"Check and show configurations."`
 	Envoy   envoyCommand   `cmd:"" help:"Print and check what goes into an Envoy."`
+	Demo    demoCmd        `cmd:"" help:"Replay one conversation through trimtab and Envoy to a provider on this machine."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
