@@ -132,12 +132,9 @@ type anchor struct {
 	text   string
 	refuse bool
 	edited bool // the target's file was edited between the two
-}
 
-// spend takes work off the budget; it is false when the budget is used up.
-func (t *target) spend(bytes int) bool {
-	t.budget -= bytes
-	return t.budget >= 0
+	counts map[string]int // of its lines
+	begins map[int]quote  // by line; the zero value is none
 }
 
 // note is what is known of source i, or nil.

@@ -24,24 +24,63 @@ type quoter struct {
 	loaded bool
 }
 
-// begin finds the leftmost quote of a line that occurs in no other line.
+// begin finds the leftmost quote of a line that occurs in no other line. What is
+// found is remembered with the anchor.
 func (q *quoter) begin(line int) (quote, bool) {
+	found, known := q.a.begins[line]
+	if !known {
+		found = q.search(line)
+		if q.t.budget < 0 {
+			return quote{}, false
+		}
+		if q.a.begins == nil {
+			q.a.begins = map[int]quote{}
+		}
+		q.a.begins[line] = found
+	}
+	return found, found != quote{}
+}
+
+func (q *quoter) search(line int) quote {
 	q.load()
 	start, end := int(q.a.start[line]), q.a.end(q.a.text, line)
-	return q.leftmost(start, end, func(piece string) bool {
-		if !q.t.spend(len(q.a.text)) {
+	if q.a.count(q.t)[q.a.text[start:end]] > 1 {
+		return quote{} // the whole line stands elsewhere, so no piece of it is alone
+	}
+	found, _ := q.leftmost(start, end, func(piece string) bool {
+		first := strings.Index(q.a.text, piece)
+		q.t.budget -= first + len(piece)
+		if first < start {
 			return false
 		}
-		if strings.Index(q.a.text, piece) < start || strings.Contains(q.a.text[end:], piece) {
+		next := strings.Index(q.a.text[end:], piece)
+		if next < 0 {
+			q.t.budget -= len(q.a.text) - end
+		} else {
+			q.t.budget -= next
 			return false
 		}
 		for _, o := range q.others {
+			q.t.budget -= len(o)
 			if strings.Contains(o, piece) {
 				return false
 			}
 		}
 		return true
 	})
+	return found
+}
+
+// count is how often each line stands in the anchor, worked out once.
+func (a *anchor) count(t *target) map[string]int {
+	if a.counts == nil {
+		t.budget -= len(a.text)
+		a.counts = make(map[string]int, a.len())
+		for i := range a.len() {
+			a.counts[a.text[a.start[i]:a.end(a.text, i)]]++
+		}
+	}
+	return a.counts
 }
 
 // end finds the leftmost quote of the last line that does not occur between the
@@ -53,7 +92,13 @@ func (q *quoter) end(begin quote, first, last int) (quote, bool) {
 		start = begin.to // it must follow the first quote
 	}
 	return q.leftmost(start, end, func(piece string) bool {
-		return q.t.spend(len(between)) && !strings.Contains(between, piece)
+		at := strings.Index(between, piece)
+		if at < 0 {
+			q.t.budget -= len(between)
+			return q.t.budget >= 0
+		}
+		q.t.budget -= at
+		return false
 	})
 }
 

@@ -18,12 +18,12 @@ const (
 	bare        // bare paths under their directory
 )
 
-func (k kind) mark(rows int) string {
-	under := "path"
+func (k kind) mark(lines int) string {
+	by := "path"
 	if k != byPath {
-		under = "directory"
+		by = "directory"
 	}
-	return pipeline.MarkStart + strconv.Itoa(rows) + " rows grouped under their " + under + "]"
+	return pipeline.MarkStart + strconv.Itoa(lines) + " lines: rows grouped by " + by + "]"
 }
 
 // fold groups the lines [from, to), cut[i] bytes of which go into the heading.
@@ -43,10 +43,14 @@ func view(all string, l line) string {
 
 // hit finds the path of a hit row: path SEP digits SEP rest, with one separator,
 // a colon or a dash, at the first place where that holds and the path is not all
-// digits. It returns the length of the path, 0 if there is none.
+// digits. It returns the length of the path, 0 if there is none. A path with
+// white space in it is taken for prose, where dates look like rows.
 func hit(s string) int {
-	for i := 1; i < len(s); i++ {
-		if s[i] != ':' && s[i] != '-' {
+	for i := 0; i < len(s); i++ {
+		if s[i] == ' ' || s[i] == '\t' {
+			return 0
+		}
+		if i == 0 || s[i] != ':' && s[i] != '-' {
 			continue
 		}
 		j := i + 1

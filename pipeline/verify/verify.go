@@ -112,7 +112,7 @@ func (d *decoder) mark(mark string) error {
 	if ok {
 		return d.run(left, right)
 	}
-	if count, kind, ok := strings.Cut(mark, " rows grouped under their "); ok {
+	if count, kind, ok := strings.Cut(mark, " lines: rows grouped by "); ok {
 		return d.grouped(count, kind)
 	}
 	if left, right, ok := strings.Cut(mark, ": every "); ok && strings.HasSuffix(right, " number shown") {
