@@ -30,7 +30,7 @@ func TestWarmRewrites(t *testing.T) {
 		{"back to the original", promptcache.WireAnthropic, []warmStep{{0, long, cut, 0, false}, {359, long, long, 1, false}}},
 		{"on a cold turn", promptcache.WireAnthropic, []warmStep{{0, long, long, 0, false}, {360, long, cut, 0, true}, {361, long, long, 1, false}}},
 		{"an hour was asked for", promptcache.WireAnthropic, []warmStep{{0, hours, hours, 0, false}, {3659, hours, one, 0, false}, {3659 + 3660, hours, hours, 0, true}}},
-		{"openai's cache lives an hour", promptcache.WireChat, []warmStep{{0, long, long, 0, false}, {3659, long, cut, 1, false}, {7319, long, long, 0, true}}},
+		{"openai promises five minutes", promptcache.WireChat, []warmStep{{0, long, long, 0, false}, {359, long, cut, 1, false}, {719, long, long, 0, true}}},
 		{"breakpoints may move, strings may be blocks", promptcache.WireAnthropic, []warmStep{
 			{0, one, one, 0, false},
 			{1, one, `{"system":[{"type":"text","text":"s"` + mark + `}],"messages":[{"role":"user","content":[{"type":"text","text":"long"` + mark + `}]}]}`, 0, false},
