@@ -36,7 +36,7 @@ func newTable(text string, numbered bool) table {
 	if numbered {
 		t.takeGutters(text)
 	}
-	lossy := strings.Contains(text, "\uFFFD")
+	lossy, marked := strings.Contains(text, "\uFFFD"), strings.Contains(text, pipeline.MarkStart)
 	run := 0
 	for i := range t.start {
 		content := t.content(text, i)
@@ -49,6 +49,8 @@ func newTable(text string, numbered bool) table {
 		}
 		switch {
 		case lossy && strings.Contains(content, "\uFFFD"):
+			h = 0
+		case marked && pipeline.HasMark(text[t.start[i]:t.end(text, i)]):
 			h = 0
 		case t.gutter[i] == 0 && run < len(t.runs) && i >= t.runs[run].From:
 			h = 0 // a blank line without the space of its gutter
@@ -250,7 +252,7 @@ func (c *Component) Index(s pipeline.Source) pipeline.Index {
 	n.table = newTable(text, numbered)
 	n.sum = xxhash.Sum64String(strings.TrimSuffix(text, "\n"))
 	kept := s.Kept()
-	n.replaced = len(kept) == 0 && text != ""
+	n.replaced = len(kept) == 0 && text != "" || isWholeMark(strings.TrimSuffix(text, "\n"))
 	n.usable = len(kept) > 0
 	if !n.usable {
 		n.table = table{}
@@ -264,6 +266,14 @@ func (c *Component) Index(s pipeline.Source) pipeline.Index {
 	n.win = n.windows(int(c.settings.GetMinLines()))
 	n.tall = n.long(text)
 	return n
+}
+
+// isWholeMark says that a text is a reference to a whole result: it went out like
+// that before, to us or to somebody before us.
+func isWholeMark(text string) bool {
+	rest, ok := strings.CutPrefix(text, pipeline.MarkStart)
+	return ok && pipeline.IsMark(text) &&
+		(strings.HasPrefix(rest, "same as #") || strings.HasPrefix(rest, "identical output to #"))
 }
 
 // maxText bounds a text that is looked at, in bytes: offsets are 32 bits wide.
