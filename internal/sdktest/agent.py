@@ -1,8 +1,9 @@
 """A coding agent of a few lines on the providers' own SDKs.
 
-It runs one tool conversation to its end and prints one JSON object: how many times the
-model spoke, how many tools were called, and what each turn was billed. Any error of the
-SDK, or an answer that does not hold together, ends it with an exit code that is not 0.
+It runs tool conversations to their end, one after the other, and prints for each one JSON
+object on a line: how many times the model spoke, how many tools were called, and what each
+turn was billed. Any error of the SDK, or an answer that does not hold together, ends it
+with an exit code that is not 0.
 """
 import argparse
 import json
@@ -148,14 +149,12 @@ def responses(args):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("api", choices=["messages", "chat", "responses"])
-    p.add_argument("--base-url", required=True)
-    p.add_argument("--session", required=True, help="the conversation's id")
-    p.add_argument("--stream", action="store_true")
-    p.add_argument("--stateful", action="store_true", help="Responses: continue by previous_response_id")
-    args = p.parse_args()
-    tally = {"messages": messages, "chat": chat, "responses": responses}[args.api](args)
-    json.dump({"turns": len(tally.usage), "calls": tally.calls, "final": tally.final, "usage": tally.usage}, sys.stdout)
+    p.add_argument("conversations", help="JSON: a list of objects with api, base_url, session, stream and stateful")
+    for conversation in json.loads(p.parse_args().conversations):
+        args = argparse.Namespace(**conversation)
+        print("conversation", args.session, file=sys.stderr, flush=True)
+        tally = {"messages": messages, "chat": chat, "responses": responses}[args.api](args)
+        print(json.dumps({"turns": len(tally.usage), "calls": tally.calls, "final": tally.final, "usage": tally.usage}), flush=True)
 
 
 if __name__ == "__main__":

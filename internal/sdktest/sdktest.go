@@ -7,7 +7,9 @@ import (
 	_ "embed" // the agent and what it needs
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,8 +25,8 @@ var requirements []byte
 //go:embed agent.py
 var agent []byte
 
-// runTimeout bounds one conversation; it takes a second or two.
-const runTimeout = 3 * time.Minute
+// runTimeout bounds a run; a conversation takes a second or two.
+const runTimeout = 5 * time.Minute
 
 // SDK is the Python environment with the SDKs in it.
 type SDK struct{ python string }
@@ -105,14 +107,14 @@ func lock(path string) (unlock func(), err error) {
 // Conversation is one conversation to hold.
 type Conversation struct {
 	// API is messages, chat or responses.
-	API string
+	API string `json:"api"`
 	// BaseURL is what the SDK is given: with OpenAI's it ends in /v1.
-	BaseURL string
+	BaseURL string `json:"base_url"`
 	// Session is the conversation's id, as the client tells it.
-	Session string
-	Stream  bool
+	Session string `json:"session"`
+	Stream  bool   `json:"stream"`
 	// Stateful continues Responses by previous_response_id.
-	Stateful bool
+	Stateful bool `json:"stateful"`
 }
 
 // Name is the conversation's kind, for the name of a test.
@@ -163,27 +165,32 @@ type Usage struct {
 	Output int `json:"output"`
 }
 
-// Run holds the conversation to its end.
-func (s *SDK) Run(ctx context.Context, c Conversation) (*Outcome, error) {
+// Run holds the conversations to their end, one after the other, in one process.
+// The outcomes are those of the conversations up to the first that failed.
+func (s *SDK) Run(ctx context.Context, all []Conversation) ([]Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
-	args := []string{"-", c.API, "--base-url", c.BaseURL, "--session", c.Session}
-	if c.Stream {
-		args = append(args, "--stream")
+	list, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
 	}
-	if c.Stateful {
-		args = append(args, "--stateful")
-	}
-	cmd := exec.CommandContext(ctx, s.python, args...)
+	cmd := exec.CommandContext(ctx, s.python, "-", string(list))
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(agent), &out, &errs
 	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "PYTHONDONTWRITEBYTECODE=1")
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", c.Name(), err, errs.Bytes())
+	failed := cmd.Run()
+	var outcomes []Outcome
+	for dec := json.NewDecoder(&out); ; {
+		var o Outcome
+		if err := dec.Decode(&o); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return outcomes, err
+		}
+		outcomes = append(outcomes, o)
 	}
-	var o Outcome
-	if err := json.Unmarshal(out.Bytes(), &o); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", c.Name(), err, out.Bytes())
+	if failed != nil {
+		return outcomes, fmt.Errorf("the agent: %w\n%s", failed, errs.Bytes())
 	}
-	return &o, nil
+	return outcomes, nil
 }
