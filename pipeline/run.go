@@ -219,7 +219,7 @@ func (r *run) count(cause string, n int) {
 // miscounted line would corrupt a file (own-components.md, gutter).
 func editsByLine(tools []transcript.Tool) bool {
 	for _, tool := range tools {
-		if classify.OfCall(tool.Name, nil, "").Kind != classify.Edit {
+		if classify.OfName(tool.Name) != classify.Edit {
 			continue
 		}
 		for _, p := range tool.Params {

@@ -160,7 +160,7 @@ func (e *editor) stretch(i, j int, received string) {
 		lines[k] = e.line(i + k)
 	}
 	for _, r := range classify.NumberedRuns(lines, least) {
-		if !e.known(r.Gutter.Sep, received, least) {
+		if len(e.text) != len(received) && !e.known(r.Gutter.Sep, received, least) {
 			continue
 		}
 		e.runs++
@@ -211,25 +211,39 @@ func (e *editor) run(r classify.Numbered) {
 		return
 	}
 	mark := fmt.Sprintf("%slines %d-%d: every %s number shown]\n", pipeline.MarkStart, r.First, r.Last(), e.c.shown)
-	old := tokens.Estimate(e.text[e.lines[r.From].from:e.lines[r.To-1].to])
 	was, at := len(e.pieces), e.at
 	before := e.tail()
 	e.keep(e.at, e.lines[r.From].from)
 	e.pieces = append(e.pieces, pipeline.Piece{Kind: pipeline.Literal, Text: mark})
 	first := len(e.pieces)
 	e.keep(e.lines[r.From].from, e.lines[r.From].to)
-	lacking := e.lacking(r)
+	lacking, hidden := e.lacking(r), 0
 	for k := r.From + 1; k < r.To; k++ {
 		e.keep(e.lines[k-1].to, e.lines[k].from)
-		e.keep(e.shownFrom(r, k, lacking), e.lines[k].to)
+		shown, bare := e.shownFrom(r, k, lacking)
+		e.keep(shown, e.lines[k].to)
+		if bare {
+			hidden++
+		}
 	}
 	e.at = e.lines[r.To-1].to
-	if tokens.Estimate(mark)+e.tokensOf(e.pieces[first:]) >= old {
+	if hidden < surely && !e.pays(mark, e.pieces[first:], r) {
 		e.pieces, e.at = e.pieces[:was], at
 		if was > 0 {
 			e.pieces[was-1] = before
 		}
 	}
+}
+
+// surely is how many numbers are left out of a run that pays in any case, so
+// that its tokens need not be counted: each saves a token at least, and a mark
+// costs about fifteen.
+const surely = 40
+
+// pays says that a run costs fewer tokens with its mark than without.
+func (e *editor) pays(mark string, pieces []pipeline.Piece, r classify.Numbered) bool {
+	old := tokens.Estimate(e.text[e.lines[r.From].from:e.lines[r.To-1].to])
+	return tokens.Estimate(mark)+e.tokensOf(pieces) < old
 }
 
 // tail is the last piece, which keep may have made longer.
@@ -250,17 +264,17 @@ func (e *editor) tokensOf(pieces []pipeline.Piece) int {
 }
 
 // shownFrom is where the shown part of line k starts: at the number without its
-// padding, or behind the gutter.
-func (e *editor) shownFrom(r classify.Numbered, k, lacking int) int {
+// padding, or, if it is bare, behind the gutter.
+func (e *editor) shownFrom(r classify.Numbered, k, lacking int) (from int, bare bool) {
 	line := e.line(k)
 	number := r.First + k - r.From
 	start, content := classify.GutterOf(line, r.Gutter, number)
 	switch {
 	case number%e.c.every == 0, k == r.To-1, k == lacking, content < 0,
 		classify.LooksNumbered(line[content:]):
-		return e.lines[k].from + start
+		return e.lines[k].from + start, false
 	}
-	return e.lines[k].from + content
+	return e.lines[k].from + content, true
 }
 
 // lacking is the first line of a ":" run without a space after the colon that is

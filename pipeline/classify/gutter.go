@@ -168,12 +168,39 @@ func newNumbered(lines []string, i, j int, first numberedLine) Numbered {
 	if first.sep == sepColon {
 		r.Gutter.Sep = colon(lines[i:j])
 	}
-	var buf [32]byte
 	for k := i; k < j && r.Regular; k++ {
-		g := r.Gutter.Append(buf[:0], r.First+k-i)
-		r.Regular = strings.HasPrefix(lines[k], string(g)) || Spaceless(lines[k], r.Gutter, r.First+k-i)
+		r.Regular = r.Gutter.written(lines[k], r.First+k-i)
 	}
 	return r
+}
+
+// written says that a line, which is numbered n, has the gutter that Append
+// writes, or is a blank one of a ": " run.
+func (g Gutter) written(line string, n int) bool {
+	start, content := g.places(n)
+	if len(line) < content-len(g.Sep) {
+		return false
+	}
+	for i := range start {
+		if line[i] != g.Pad {
+			return false
+		}
+	}
+	if !isDigit(line[start]) || start > 0 && g.Pad == ' ' && isDigit(line[start-1]) {
+		return false
+	}
+	return strings.HasPrefix(line[content-len(g.Sep):], g.Sep) || g.spaceless(line, content)
+}
+
+// places are where number n starts, its padding aside, and where the content
+// starts.
+func (g Gutter) places(n int) (start, content int) {
+	d := 1
+	for m := n; m >= 10; m /= 10 {
+		d++
+	}
+	start = max(g.Width-d, 0)
+	return start, start + d + len(g.Sep)
 }
 
 // colon tells ": " from ":": the space belongs to the separator if no line lacks
@@ -187,14 +214,9 @@ func colon(lines []string) string {
 	return sepSpace
 }
 
-// Spaceless says that a line is a blank one of a ": " run without the space.
-func Spaceless(line string, g Gutter, number int) bool {
-	if g.Sep != sepSpace {
-		return false
-	}
-	var buf [32]byte
-	bare := g.Append(buf[:0], number)
-	return strings.TrimSuffix(line, "\r") == string(bare[:len(bare)-1])
+// spaceless says that a line is a blank one of a ": " run without the space.
+func (g Gutter) spaceless(line string, content int) bool {
+	return g.Sep == sepSpace && len(strings.TrimSuffix(line, "\r")) == content-1
 }
 
 // NumberOf is the number of a line that could be a numbered one.
@@ -203,14 +225,12 @@ func NumberOf(line string) (number int, ok bool) {
 	return n.number, ok
 }
 
-// GutterOf takes apart line number of a run in form g: where the number starts
-// without its padding, and where the content starts. Content is -1 for a blank
-// line of a ": " run that lacks the space.
+// GutterOf takes apart line number of a regular run in form g: where the number
+// starts without its padding, and where the content starts. Content is -1 for a
+// blank line of a ": " run that lacks the space.
 func GutterOf(line string, g Gutter, number int) (start, content int) {
-	var buf [32]byte
-	content = len(g.Append(buf[:0], number))
-	start = content - len(Gutter{Sep: g.Sep}.Append(buf[:0], number))
-	if Spaceless(line, g, number) {
+	start, content = g.places(number)
+	if g.spaceless(line, content) {
 		content = -1
 	}
 	return start, content

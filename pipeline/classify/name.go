@@ -226,6 +226,13 @@ func kindOfName(name string) (k Kind, final bool) {
 	return Other, !bare && has(data)
 }
 
+// OfName is the kind that a tool's name alone suggests: what a declaration says,
+// before any call is seen.
+func OfName(name string) Kind {
+	kind, _ := kindOfName(name)
+	return kind
+}
+
 // bareVerb says that nothing but verbs and words without meaning is in a name.
 func bareVerb(segments []string) bool {
 	for _, s := range segments {
