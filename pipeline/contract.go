@@ -263,6 +263,8 @@ type Verifier interface {
 
 // View is what a decided or generated component may look at.
 type View struct {
+	// Blocks are those that the provider is not known to hold: all of them on a
+	// cold turn, else those of messages that were not forwarded before.
 	Blocks []ViewBlock
 	// Cold: the provider's cache of this thread is known to have expired.
 	Cold bool
@@ -288,6 +290,8 @@ type ViewBlock struct {
 	// Untouchable is the engine's reason why nothing may edit the block; empty
 	// if a component may.
 	Untouchable Gate
+
+	leaf int
 }
 
 // Decision is one decision on one block: a few numbers, never text.

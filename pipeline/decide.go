@@ -58,9 +58,7 @@ func (r *run) replay() {
 
 // renderDecision writes the block as the decision in force says.
 func (r *run) renderDecision(l *leaf, p *plan, text string) {
-	for i := range p.outcomes {
-		p.outcomes[i].gate = GateDecided
-	}
+	r.gatePure(p, GateDecided)
 	c := l.decision.component
 	b := r.block(l, text)
 	edit, gate := r.askRender(c, b, l.decision)
@@ -100,8 +98,8 @@ func (r *run) decide() bool {
 	if r.counting || r.turn == nil || r.g.Profile.Mode == Observe {
 		return false
 	}
-	if r.turn.Raw && !r.turn.Cold {
-		return false // after a raw turn decisions are only replayed
+	if !r.turn.Cold && (r.turn.Raw || r.turn.New && r.hasAssistant()) {
+		return false // what the provider holds is not known: decisions are only replayed
 	}
 	comps := r.decided()
 	any := r.generate()
@@ -136,7 +134,8 @@ func (r *run) askDecide(c Decided, v View) (ds []Decision, gates map[Gate]int) {
 	return c.Decide(v)
 }
 
-// view is what a deciding component may look at.
+// view is what a deciding component may look at: the blocks that the provider is
+// not known to hold. No other can be decided on, so no other is listed.
 func (r *run) view() View {
 	v := View{Cold: r.turn.Cold, FirstNew: r.turn.Same, LastAssistant: -1, Messages: len(r.t.Messages)}
 	if v.Cold {
@@ -147,16 +146,15 @@ func (r *run) view() View {
 			v.LastAssistant = i
 		}
 	}
-	v.Blocks = make([]ViewBlock, len(r.leaves))
 	for i, l := range r.leaves {
-		vb := &v.Blocks[i]
-		vb.Message, vb.Tokens, vb.Decided = r.t.Results[l.result].Message, l.plan.outTokens, l.decision != nil
-		if !v.Cold && vb.Message < v.FirstNew {
-			continue // warm: no component may touch it, so it is not even decoded
+		if r.t.Results[l.result].Message < v.FirstNew {
+			continue
 		}
-		vb.Block = r.block(l, r.decode(l))
-		vb.HasMark = HasMark(vb.Text)
-		vb.Untouchable = r.untouchable(l)
+		b := r.block(l, r.decode(l))
+		v.Blocks = append(v.Blocks, ViewBlock{
+			Block: b, Message: r.t.Results[l.result].Message, Tokens: l.plan.outTokens, Decided: l.decision != nil,
+			HasMark: HasMark(b.Text), Untouchable: r.untouchable(l), leaf: i,
+		})
 	}
 	return v
 }
@@ -167,7 +165,7 @@ func (r *run) record(c int, v View, ds []Decision) bool {
 	ds = r.pays(c, v, ds)
 	puts := make([]store.Put, len(ds))
 	for i, d := range ds {
-		puts[i] = store.Put{Key: r.factKey(c, r.leaves[d.Block]),
+		puts[i] = store.Put{Key: r.factKey(c, r.leaves[v.Blocks[d.Block].leaf]),
 			Fact: store.Fact{Wording: uint16(d.Wording), Params: d.Params}}
 	}
 	if len(puts) == 0 {
@@ -180,7 +178,7 @@ func (r *run) record(c int, v View, ds []Decision) bool {
 	}
 	any := false
 	for i, d := range ds {
-		l := r.leaves[d.Block]
+		l := r.leaves[v.Blocks[d.Block].leaf]
 		if !kept[i] {
 			r.declined(c, map[Gate]int{GateRefused: 1})
 			continue
@@ -196,11 +194,12 @@ func (r *run) record(c int, v View, ds []Decision) bool {
 // pays drops the decisions that cost more than they save: what points at a cut
 // block becomes literal again.
 func (r *run) pays(c int, v View, ds []Decision) []Decision {
-	chosen := map[int]bool{}
+	chosen := map[int]bool{} // by leaf
 	saved := map[int]int{}
 	for _, d := range ds {
 		if n, ok := r.saves(c, v, d); ok {
-			chosen[d.Block], saved[d.Block] = true, n
+			leaf := v.Blocks[d.Block].leaf
+			chosen[leaf], saved[leaf] = true, n
 		} else {
 			r.declined(c, map[Gate]int{GateNoGain: 1})
 		}
@@ -218,7 +217,7 @@ func (r *run) pays(c int, v View, ds []Decision) []Decision {
 	}
 	out := ds[:0:0]
 	for _, d := range ds {
-		if chosen[d.Block] {
+		if d.Block >= 0 && d.Block < len(v.Blocks) && chosen[v.Blocks[d.Block].leaf] {
 			out = append(out, d)
 		}
 	}
@@ -244,10 +243,10 @@ func (r *run) dependents(chosen map[int]bool) map[int]int {
 
 // saves is how many tokens the decision takes off what would go out without it.
 func (r *run) saves(c int, v View, d Decision) (int, bool) {
-	if d.Block < 0 || d.Block >= len(r.leaves) || v.Blocks[d.Block].Untouchable != "" {
+	if d.Block < 0 || d.Block >= len(v.Blocks) || v.Blocks[d.Block].Untouchable != "" || v.Blocks[d.Block].Decided {
 		return 0, false
 	}
-	l := r.leaves[d.Block]
+	l := r.leaves[v.Blocks[d.Block].leaf]
 	trial := *l
 	trial.decision = &decision{component: c, fact: store.Fact{Wording: uint16(d.Wording), Params: d.Params}}
 	trial.plan = nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,7 @@ func TestDecisionsAreTakenWhenColdAndReplayed(t *testing.T) {
 	facts := memory.NewFacts(memory.FactsOptions{})
 	with := func(s *setup) { s.opt.Store.Facts = facts }
 	e := engine([]pipeline.Component{cutter{fake: fake{"cutter"}}}, with)
+	send(e, 0, body(0))
 	if r := send(e, 0, body(3)).Report(); r.Components[0].Edits != 0 || r.Components[0].Gates[pipeline.GateNotCold] == 0 {
 		t.Errorf("warm: %+v", r.Components[0])
 	}
@@ -263,13 +265,37 @@ func TestDecidingComponentsSkipWithoutFacts(t *testing.T) {
 	}
 }
 
-// A warm decision is priced and counted, and is no violation.
-func TestAWarmDecisionIsACountedRewrite(t *testing.T) {
+// On a warm turn a deciding component sees only what the provider does not hold.
+func TestAWarmViewHoldsOnlyNewBlocks(t *testing.T) {
+	seen := []int{}
+	e := engine([]pipeline.Component{watcher{cutter{fake: fake{"cutter"}}, func(v pipeline.View) {
+		seen = append(seen, len(v.Blocks))
+	}}})
+	send(e, 0, script(1).Body(transcript.Anthropic, 0, componenttest.Style{}))
+	send(e, 0, body(2))
+	send(e, time.Second, body(3))
+	send(e, 10*time.Minute, body(4))
+	if want := []int{0, 2, 1, 4}; !slices.Equal(seen, want) {
+		t.Errorf("blocks seen %v, want %v", seen, want)
+	}
+}
+
+type watcher struct {
+	cutter
+	see func(pipeline.View)
+}
+
+func (w watcher) Decide(v pipeline.View) ([]pipeline.Decision, map[pipeline.Gate]int) {
+	w.see(v)
+	return w.cutter.Decide(v)
+}
+
+// At the first contact with a conversation under way nobody knows what the
+// provider holds, so nothing is decided.
+func TestNothingIsDecidedAtFirstContact(t *testing.T) {
 	e := engine([]pipeline.Component{cutter{fake: fake{"cutter"}, warm: true}})
-	send(e, 0, script(1).Body(transcript.Anthropic, 1, componenttest.Style{}))
-	r := send(e, time.Second, body(2)).Report()
-	if len(r.Violations) != 0 || r.Rewrites["decision"] != 1 {
-		t.Errorf("violations %v, rewrites %v", r.Violations, r.Rewrites)
+	if r := send(e, 0, body(3)).Report(); r.Components[0].Edits != 0 {
+		t.Errorf("%+v", r.Components[0])
 	}
 }
 
@@ -278,6 +304,7 @@ func TestGeneratedTextsAreKeptAndReplayedWithoutAModel(t *testing.T) {
 	calls := 0
 	model := func(context.Context, string) (string, error) { calls++; return "short", nil }
 	e := engine([]pipeline.Component{writer{fake{"writer"}}}, func(s *setup) { s.opt.Store.Texts, s.opt.Model = texts, model })
+	send(e, 0, body(0))
 	x := send(e, 0, body(2))
 	if c := x.Report().Components[0]; c.Edits != 2 || calls != 2 {
 		t.Fatalf("%+v, %d calls", c, calls)

@@ -43,14 +43,14 @@ func (r *run) generate() bool {
 		}
 		v := r.view()
 		for _, j := range r.askPropose(gen, v) {
-			if j.Block < 0 || j.Block >= len(r.leaves) {
+			if j.Block < 0 || j.Block >= len(v.Blocks) {
 				continue
 			}
-			l := r.leaves[j.Block]
+			l := r.leaves[v.Blocks[j.Block].leaf]
 			switch {
 			case r.e.opt.Model == nil:
 				r.declined(i, map[Gate]int{GateNoModel: 1})
-			case l.decision != nil || v.Blocks[j.Block].Untouchable != "" || v.Blocks[j.Block].Message < v.FirstNew:
+			case l.decision != nil || v.Blocks[j.Block].Untouchable != "":
 				r.declined(i, map[Gate]int{GateDecided: 1})
 			case r.accepted(i, gen, j, l):
 				any = true

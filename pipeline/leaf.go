@@ -126,9 +126,7 @@ func (r *run) work(l *leaf) *plan {
 	p.outTokens, p.outBytes = p.inTokens, p.inBytes
 	p.kept = kept(nil, len(text))
 	if g := r.untouchable(l); g != "" {
-		for i := range p.outcomes {
-			p.outcomes[i].gate = g
-		}
+		r.gatePure(p, g)
 		return p
 	}
 	if l.decision != nil {
@@ -137,6 +135,15 @@ func (r *run) work(l *leaf) *plan {
 		r.rewrite(l, p, text)
 	}
 	return p
+}
+
+// gatePure notes one gate for all pure components.
+func (r *run) gatePure(p *plan, g Gate) {
+	for i, c := range r.g.Profile.Components {
+		if _, ok := c.(Pure); ok {
+			p.outcomes[i].gate = g
+		}
+	}
 }
 
 // untouchable says why no component may edit the block at all.

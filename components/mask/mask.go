@@ -14,7 +14,6 @@ const (
 	GateRecent   pipeline.Gate = "within_keep_recent"
 	GateUnread   pipeline.Gate = "not_read_yet"
 	GateSmall    pipeline.Gate = "below_min_chars"
-	GateCached   pipeline.Gate = "cached_prefix"
 	GateMark     pipeline.Gate = "mark_in_text"
 	GateParts    pipeline.Gate = "several_parts"
 	GateUnedited pipeline.Gate = "untouchable"
@@ -58,7 +57,6 @@ func (c *Component) Describe() pipeline.Description {
 			{Name: GateRecent, Says: "the result is among the most recent messages"},
 			{Name: GateUnread, Says: "the model has not answered to the result yet"},
 			{Name: GateSmall, Says: "the result is too short to be worth a note"},
-			{Name: GateCached, Says: "the provider still holds the result in its cache"},
 			{Name: GateMark, Says: "the text already has a line that looks like a mark"},
 			{Name: GateParts, Says: "the result has several parts"},
 			{Name: GateUnedited, Says: "the engine does not let the result be edited"},
@@ -66,8 +64,8 @@ func (c *Component) Describe() pipeline.Description {
 	}
 }
 
-// Decide implements pipeline.Decided: it proposes every result that is old
-// enough, long enough, and not in the provider's cache.
+// Decide implements pipeline.Decided: it proposes every result of the view that
+// is old enough and long enough.
 func (c *Component) Decide(v pipeline.View) ([]pipeline.Decision, map[pipeline.Gate]int) {
 	gates := map[pipeline.Gate]int{}
 	if c.settings.GetColdOnly() && !v.Cold {
@@ -94,8 +92,6 @@ func (c *Component) gate(v pipeline.View, b pipeline.ViewBlock) pipeline.Gate {
 		return GateRecent
 	case b.Message >= v.LastAssistant:
 		return GateUnread
-	case !v.Cold && b.Message < v.FirstNew:
-		return GateCached
 	case b.Untouchable != "":
 		return GateUnedited
 	case b.Parts != 1:

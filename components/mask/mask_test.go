@@ -33,9 +33,6 @@ func view(cold bool, texts ...string) pipeline.View {
 	for i, x := range texts {
 		v.Blocks = append(v.Blocks, pipeline.ViewBlock{Block: pipeline.Block{Text: x, Parts: 1}, Message: 2*i + 2})
 	}
-	if !cold {
-		v.FirstNew = v.Messages - 1
-	}
 	return v
 }
 
@@ -72,8 +69,6 @@ func TestDecide(t *testing.T) {
 		}, nil, 2, map[pipeline.Gate]int{mask.GateRecent: 5}},
 		{"a result that the model has not read", func() pipeline.View { return view(true, repeated(3)...) },
 			func(s *trimtabv1.Mask) { s.KeepRecentMessages = proto.Uint32(1) }, 2, map[pipeline.Gate]int{mask.GateRecent: 1}},
-		{"warm, not cold only: nothing in the cached prefix", func() pipeline.View { return view(false, repeated(8)...) },
-			func(s *trimtabv1.Mask) { s.ColdOnly = proto.Bool(false) }, 0, map[pipeline.Gate]int{mask.GateRecent: 5, mask.GateCached: 3}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var with []func(*trimtabv1.Mask)
