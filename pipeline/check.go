@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -32,7 +33,7 @@ func sound(in, out []byte, changes []transcript.Change) bool {
 func fits(was byte, put []byte) bool {
 	switch was {
 	case '"':
-		return len(put) > 1 && put[0] == '"' && valid(put)
+		return len(put) > 1 && put[0] == '"' && put[len(put)-1] == '"' && inside(put[1:len(put)-1])
 	case '{':
 		return valid(append(append([]byte{'['}, put...), ']'))
 	}
@@ -41,4 +42,58 @@ func fits(was byte, put []byte) bool {
 
 func valid(v []byte) bool {
 	return jsontext.Value(v).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// inside says that s may stand between the quotes of a JSON string: no quote, no
+// control character, every escape whole. Eight bytes are looked at at a time.
+func inside(s []byte) bool {
+	for i := 0; i < len(s); {
+		if i+8 <= len(s) && !special(binary.LittleEndian.Uint64(s[i:])) {
+			i += 8
+			continue
+		}
+		switch c := s[i]; {
+		case c == '\\':
+			n := escapeLen(s[i:])
+			if n == 0 {
+				return false
+			}
+			i += n
+		case c == '"' || c < 0x20:
+			return false
+		default:
+			i++
+		}
+	}
+	return true
+}
+
+// special says that one of eight bytes is a quote, a backslash or a control
+// character. Bytes above 0x7f may be reported as well; they are looked at singly.
+func special(w uint64) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	zero := func(x uint64) uint64 { return (x - ones) & ^x & high }
+	return zero(w^(ones*'"'))|zero(w^(ones*'\\'))|(w-ones*0x20)&^w&high != 0
+}
+
+// escapeLen is the length of the escape at the start of s, 0 if it is none.
+func escapeLen(s []byte) int {
+	if len(s) < 2 {
+		return 0
+	}
+	switch s[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(s) < 6 {
+			return 0
+		}
+		for _, c := range s[2:6] {
+			if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+				return 0
+			}
+		}
+		return 6
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	"github.com/trimtab-io/trimtab/store"
 )
 
@@ -11,7 +12,26 @@ func (r *run) factKey(c int, l *leaf) store.Key {
 	if call := r.t.Results[l.result].Call; call >= 0 {
 		id = r.t.Calls[call].ID
 	}
-	return r.e.keyer.Key([]byte("decision"), r.conv[:], []byte(r.g.described[c].Name), []byte(id), l.block[:], []byte{byte(l.part)})
+	exact := r.exact(l)
+	return r.e.keyer.Key([]byte("decision"), r.conv[:], []byte(r.g.described[c].Name), []byte(id), exact[:], []byte{byte(l.part)})
+}
+
+// exactSum is a remembered digest that is the same in every process.
+type exactSum store.Key
+
+func (exactSum) size() int { return 96 }
+
+// exact is a keyed digest of the leaf's exact bytes.
+func (r *run) exact(l *leaf) store.Key {
+	key := l.block.Chain(transcript.Sum{byte(l.part), byte(l.part >> 8), 3})
+	if v, ok := r.e.memo.get(key); ok {
+		if s, ok := v.(exactSum); ok {
+			return store.Key(s)
+		}
+	}
+	s := r.e.keyer.Key(r.t.Body[l.span.Start:l.span.End])
+	r.e.memo.put(key, exactSum(s))
+	return s
 }
 
 // decided are the components that decide and may keep what they decide.

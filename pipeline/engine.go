@@ -39,6 +39,7 @@ type Engine struct {
 	opt     Options
 	keyer   store.Keyer
 	seed    transcript.Sum
+	hasher  transcript.Hasher
 	tracker *promptcache.Tracker
 	memo    *memo
 
@@ -61,7 +62,7 @@ func New(opt Options) *Engine {
 	if opt.MaxGenerations <= 0 {
 		opt.MaxGenerations = 64
 	}
-	e := &Engine{opt: opt, keyer: store.NewKeyer(opt.Secret), memo: newMemo(opt.MemoBytes), alive: map[string]*Generation{}}
+	e := &Engine{opt: opt, keyer: store.NewKeyer(opt.Secret), hasher: transcript.NewHasher(), memo: newMemo(opt.MemoBytes), alive: map[string]*Generation{}}
 	k := e.keyer.Key([]byte("chain"))
 	copy(e.seed[:], k[:])
 	e.tracker = promptcache.NewTracker(opt.MaxConversations, func(pin any) {

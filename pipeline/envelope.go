@@ -82,6 +82,6 @@ func (r *run) split(e EnvelopeEdit, v EnvelopeView) (replacement, bool) {
 	put = append(put, '"')
 	put = append(put, r.t.Body[b.Text.End:head.End]...)
 	put = append(put, ',')
-	put = r.t.AppendWithoutMarks(put, b, transcript.Span{Start: b.Text.Start + 1, End: cut})
+	put = r.t.AppendWithout(put, b.Span, append([]transcript.Span{{Start: b.Text.Start + 1, End: cut}}, b.Marks...))
 	return replacement{span: b.Span, put: put}, true
 }

@@ -78,7 +78,8 @@ type Report struct {
 	Stream  bool
 	Profile string
 	Reason  Reason // empty if rewritten
-	// Conversation and Thread are keyed hashes, stable per install secret.
+	// Conversation is a keyed hash, stable per install secret; Thread tells the
+	// threads of a conversation apart within one process.
 	Conversation, Thread string
 	Generation           string // of the effective configuration, shortened
 	Arm                  string // "treated", "holdout" or "observe"

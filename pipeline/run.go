@@ -73,7 +73,7 @@ type call struct {
 }
 
 func (r *run) do() {
-	r.dig = r.t.Digest()
+	r.dig = r.t.Digest(r.e.hasher)
 	x := r.x
 	if !r.counting {
 		r.turn = r.e.tracker.Begin(r.conv, r.e.seed, r.t, r.dig, r.req.Agent, r.req.Now)
@@ -159,7 +159,7 @@ func (r *run) finish() {
 	x.report.BytesAfter = len(body)
 	x.report.Reason = Rewritten
 	r.lawful()
-	x.out = promptcache.Chain(r.e.seed, r.t.After(r.dig, body, changes))
+	x.out = promptcache.Chain(r.e.seed, r.t.After(r.e.hasher, r.dig, body, changes))
 	r.law(x.out)
 }
 

@@ -8,8 +8,6 @@ import (
 // Class is what a tool result is: its call, and what the text says.
 type Class struct {
 	Call Call
-	// Fidelity says whether something passed, failed to build, failed or crashed.
-	Fidelity Fidelity
 	// Exit is the exit code that the text states, meaningful if HasExit.
 	Exit    int
 	HasExit bool
@@ -25,9 +23,6 @@ type Class struct {
 func OfResult(c Call, text string, isError bool) Class {
 	r := Class{Call: c, Numbered: c.Numbers, Failed: Failed(c, text, isError)}
 	if c.Kind != Shell && c.Kind != Other && c.Kind != Edit {
-		if isError {
-			r.Fidelity = Fail
-		}
 		return r
 	}
 	r.Exit, r.HasExit = exitCode(text)
@@ -37,8 +32,20 @@ func OfResult(c Call, text string, isError bool) Class {
 			r.Call.Sub = r.Call.Command.sub()
 		}
 	}
-	r.Fidelity = fidelity(r.Call, text, r.Failed)
 	return r
+}
+
+// FidelityOf says whether what made the text passed, failed to build, failed or
+// crashed. Its cost is linear in the length of the text and some ten times that
+// of OfResult: ask only where it matters.
+func FidelityOf(c Class, text string) Fidelity {
+	if k := c.Call.Kind; k != Shell && k != Other && k != Edit {
+		if c.Failed {
+			return Fail
+		}
+		return NoVerdict
+	}
+	return fidelity(c.Call, text, c.Failed)
 }
 
 // Failed is what OfResult says in Class.Failed, without looking at the rest.

@@ -98,7 +98,7 @@ func TestFidelity(t *testing.T) {
 		{"several commands", "make; go test ./...", "ok  \ta\t0.1s\nFAIL\tb\t0.1s\n", false, classify.Fail},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := classify.OfResult(shell(tc.line), tc.text, tc.isError).Fidelity; got != tc.want {
+			if got := classify.FidelityOf(classify.OfResult(shell(tc.line), tc.text, tc.isError), tc.text); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})
@@ -140,15 +140,15 @@ func TestFidelityOfRecordedOutputs(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := shell(meta.Command)
-		told := classify.OfResult(call, string(text), meta.Exit != 0)
-		silent := classify.OfResult(call, string(text), false)
+		told := classify.FidelityOf(classify.OfResult(call, string(text), meta.Exit != 0), string(text))
+		silent := classify.FidelityOf(classify.OfResult(call, string(text), false), string(text))
 		name := strings.Join(strings.Split(filepath.ToSlash(f), "/")[len(strings.Split(filepath.ToSlash(f), "/"))-2:], "/")
-		t.Logf("%-28s exit %d %-8s told %-14s silent %s", name, meta.Exit, call.Sub, told.Fidelity, silent.Fidelity)
-		if meta.Exit != 0 && told.Fidelity < classify.Fail {
-			t.Errorf("%s: a failure is %s", name, told.Fidelity)
+		t.Logf("%-28s exit %d %-8s told %-14s silent %s", name, meta.Exit, call.Sub, told, silent)
+		if meta.Exit != 0 && told < classify.Fail {
+			t.Errorf("%s: a failure is %s", name, told)
 		}
-		if meta.Exit == 0 && silent.Fidelity > classify.Pass {
-			t.Errorf("%s: a success is %s", name, silent.Fidelity)
+		if meta.Exit == 0 && silent > classify.Pass {
+			t.Errorf("%s: a success is %s", name, silent)
 		}
 	}
 }
@@ -161,5 +161,16 @@ func BenchmarkOfResult(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		classify.OfResult(call, text, false)
+	}
+}
+
+func BenchmarkFidelityOf(b *testing.B) {
+	line := "    at Object.<anonymous> (/repo/src/thing.test.ts:10:20) with some more text behind it\n"
+	text := strings.Repeat(line, (1<<20)/len(line))
+	c := classify.OfResult(shell("npm test"), text, false)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		classify.FidelityOf(c, text)
 	}
 }

@@ -12,9 +12,10 @@ import (
 )
 
 var (
-	seed  = transcript.Sum{1}
-	conv  = store.NewKeyer(nil).Key([]byte("conversation"))
-	start = time.Unix(1_700_000_000, 0)
+	seed   = transcript.Sum{1}
+	hasher = transcript.NewHasher()
+	conv   = store.NewKeyer(nil).Key([]byte("conversation"))
+	start  = time.Unix(1_700_000_000, 0)
 )
 
 // chat is an Anthropic body with the messages given as text, user and assistant
@@ -52,7 +53,7 @@ func begin(t *testing.T, tr *promptcache.Tracker, at time.Duration, agent, body 
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := p.Digest()
+	d := p.Digest(hasher)
 	return tr.Begin(conv, seed, p, d, agent, start.Add(at)), promptcache.Chain(seed, d)
 }
 

@@ -81,7 +81,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("a result is paired with a later call")
 			}
 		}
-		tr.Digest()
+		tr.Digest(hasher)
 	})
 }
 

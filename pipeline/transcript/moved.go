@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"crypto/sha256"
 	"slices"
 	"sort"
 )
@@ -16,20 +15,20 @@ type Change struct {
 // are sorted and do not overlap. Elements without a change keep the digests in
 // before; the caller has proved that their bytes are the same. Changes lie inside
 // blocks of messages, or in the system prompt.
-func (t *Transcript) After(before Digests, body []byte, changes []Change) Digests {
+func (t *Transcript) After(h Hasher, before Digests, body []byte, changes []Change) Digests {
 	m := mover{changes: changes, delta: make([]int, len(changes)+1)}
 	for i, c := range changes {
 		m.delta[i+1] = m.delta[i] + c.Len - c.Span.Len()
 	}
 	out := Digests{Head: before.Head, Messages: slices.Clone(before.Messages)}
-	d := digester{t: &Transcript{Body: body}, h: sha256.New()}
+	d := digester{t: &Transcript{Body: body}, h: h}
 	head := false
 	for i, c := range changes {
 		if t.messagesSpan.Start <= c.Span.Start && c.Span.End <= t.messagesSpan.End {
 			continue
 		}
 		start := c.Span.Start + m.delta[i]
-		d.h.Write(body[start : start+c.Len])
+		d.add(body[start : start+c.Len])
 		head = true
 	}
 	if head {

@@ -10,6 +10,8 @@ import (
 	"github.com/trimtab-io/trimtab/pipeline/transcript"
 )
 
+var hasher = transcript.NewHasher()
+
 func TestParseFindsCallsAndResults(t *testing.T) {
 	cases := []struct {
 		name    string
@@ -110,7 +112,7 @@ func TestDigestIgnoresBreakpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return tr.Digest().Messages[0].Sum
+		return tr.Digest(hasher).Messages[0].Sum
 	}
 	base := digest(`"hi"`)
 	for _, same := range []string{
@@ -173,7 +175,7 @@ func BenchmarkDigest(b *testing.B) {
 	}
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		tr.Digest()
+		tr.Digest(hasher)
 	}
 }
 
