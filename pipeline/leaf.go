@@ -120,7 +120,7 @@ func (r *run) decode(l *leaf) string {
 func (r *run) work(l *leaf) *plan {
 	text := r.decode(l)
 	p := &plan{
-		textLen: len(text), inTokens: tokens.Estimate(text), inBytes: l.span.Len() - 2, lossy: l.lossy,
+		textLen: len(text), inTokens: r.estimate(l), inBytes: l.span.Len() - 2, lossy: l.lossy,
 		outcomes: make([]outcome, len(r.g.described)),
 	}
 	p.outTokens, p.outBytes = p.inTokens, p.inBytes
@@ -336,7 +336,7 @@ func (r *run) offset(result int) int {
 			if l.plan != nil {
 				n += l.plan.inTokens
 			} else {
-				n += tokens.Estimate(r.decode(l))
+				n += r.estimate(l)
 			}
 		}
 	}

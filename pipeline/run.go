@@ -55,6 +55,7 @@ type leaf struct {
 	decoded bool
 	text    string
 	lossy   bool
+	tokens  int // of the received text; 0: not estimated yet
 }
 
 // decision is a decision in force on a leaf.
@@ -82,6 +83,7 @@ func (r *run) do() {
 		x.out = promptcache.Chain(r.e.seed, r.dig)
 	}
 	r.facts = RequestFacts{ProviderEdits: r.t.ProviderEdits, EditsByLine: editsByLine(r.t.Tools)}
+	r.find()
 	r.measure()
 	x.report.Arm = "treated"
 	switch {
@@ -101,7 +103,6 @@ func (r *run) do() {
 	if r.g.Profile.Mode == Observe {
 		x.report.Arm = "observe"
 	}
-	r.find()
 	r.replay()
 	r.keys()
 	if !r.pure() {
@@ -249,7 +250,7 @@ func (r *run) measure() {
 		if r.turn != nil && i < len(r.turn.Tokens) {
 			per[i] = r.turn.Tokens[i]
 		} else {
-			per[i] = r.messageTokens(i, r.t.Results[first:ri])
+			per[i] = r.messageTokens(i, first, ri)
 		}
 		total += per[i]
 	}
@@ -282,49 +283,67 @@ func (r *run) headTokens() int {
 // by their size in pixels, about 1,500 tokens at most.
 const partTokens = 1500
 
-// messageTokens estimates one message: its texts decoded, the rest as it stands.
-func (r *run) messageTokens(i int, results []transcript.Result) int {
+// messageTokens estimates one message, whose results are [first, last): its
+// texts decoded, the rest as it stands.
+func (r *run) messageTokens(i, first, last int) int {
 	m := r.t.Messages[i]
 	n, at := 0, m.Span.Start
 	rest := func(to int) {
 		if to > at {
 			n += tokens.Estimate(string(r.t.Body[at:to]))
+			at = to
 		}
 	}
-	text := func(s transcript.Span) {
-		if s.Start < at {
-			return
+	text := func(s transcript.Span, estimate func() int) {
+		if s.Start >= at {
+			rest(s.Start)
+			n += estimate()
+			at = s.End
 		}
-		rest(s.Start)
-		decoded, _ := transcript.Decode(r.t.Body[s.Start:s.End])
-		n += tokens.Estimate(decoded)
-		at = s.End
 	}
-	next := 0
+	decoded := func(s transcript.Span) func() int {
+		return func() int {
+			t, _ := transcript.Decode(r.t.Body[s.Start:s.End])
+			return tokens.Estimate(t)
+		}
+	}
+	leaves := func(result int) {
+		for j, l := range r.t.Results[result].Texts {
+			text(l.Span, func() int { return r.estimate(r.leaves[r.first[result]+j]) })
+		}
+	}
 	for j, b := range m.Blocks {
+		isResult := first < last && r.t.Results[first].Block == j
 		switch {
-		case next < len(results) && results[next].Block == j && !results[next].Mixed:
-			for _, l := range results[next].Texts {
-				text(l.Span)
-			}
-			next++
-		case next < len(results) && results[next].Block == j:
-			for _, l := range results[next].Texts {
-				text(l.Span)
-			}
+		case isResult && r.t.Results[first].Mixed:
+			leaves(first)
 			n += partTokens
 			at = b.Span.End
-			next++
+		case isResult:
+			leaves(first)
+		case first < last && r.t.Results[first].Block < 0:
+			leaves(first)
 		case b.Text.Len() > 0:
-			text(b.Text)
+			text(b.Text, decoded(b.Text))
 		case binaryBlock(b.Type):
 			rest(b.Span.Start)
 			n += partTokens
 			at = b.Span.End
 		}
+		if isResult {
+			first++
+		}
 	}
 	rest(m.Span.End)
 	return n
+}
+
+// estimate is the estimate of a leaf's received text.
+func (r *run) estimate(l *leaf) int {
+	if l.tokens == 0 {
+		l.tokens = tokens.Estimate(r.decode(l))
+	}
+	return l.tokens
 }
 
 func binaryBlock(typ string) bool {
