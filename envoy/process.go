@@ -89,7 +89,7 @@ func (p *Process) start(ctx context.Context, o StartOptions) error {
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		return fmt.Errorf("start envoy: %w", err)
 	}
-	args := []string{"-c", file, "--disable-hot-restart", "--log-level", "warning", "--drain-time-s", "1"}
+	args := []string{"-c", file, "--disable-hot-restart", "--log-level", "warning", "--drain-time-s", "1", "--file-flush-interval-msec", "500"}
 	if o.Concurrency > 0 {
 		args = append(args, "--concurrency", strconv.Itoa(o.Concurrency))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -95,9 +96,10 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 // Server serves a handler on an address of its own.
 type Server struct {
-	http *http.Server
-	addr string
-	done chan error
+	http  *http.Server
+	addr  string
+	done  chan error
+	close func() error
 }
 
 // Serve starts to listen on addr, HOST:PORT.
@@ -112,14 +114,17 @@ func Serve(ctx context.Context, addr string, h http.Handler) (*Server, error) {
 		done: make(chan error, 1),
 	}
 	go func() { s.done <- s.http.Serve(l) }()
+	s.close = sync.OnceValue(s.end)
 	return s, nil
 }
 
 // Addr is where it listens, HOST:PORT.
 func (s *Server) Addr() string { return s.addr }
 
-// Close ends the server, open requests included.
-func (s *Server) Close() error {
+// Close ends the server, open requests included. It may be called again.
+func (s *Server) Close() error { return s.close() }
+
+func (s *Server) end() error {
 	s.http.Close()
 	if err := <-s.done; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("admin server: %w", err)

@@ -1,0 +1,187 @@
+package envoytest
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trimtab-io/trimtab/envoy"
+	"github.com/trimtab-io/trimtab/internal/config"
+	"github.com/trimtab-io/trimtab/internal/provider"
+	"github.com/trimtab-io/trimtab/internal/up"
+)
+
+// Options say what to run.
+type Options struct {
+	// Root is the checkout, in which `make setup` installed an Envoy.
+	Root string
+	// Provider is the scripted provider's configuration.
+	Provider provider.Config
+	// Secure puts the provider behind TLS, so that Envoy speaks HTTP/2 to it.
+	Secure bool
+	// Environ configures trimtab, KEY=VALUE.
+	Environ []string
+	// Upstream replaces the provider's URL, for tests with a server of their own.
+	Upstream string
+}
+
+// Rig is a running product with a provider behind it.
+type Rig struct {
+	*up.Up
+	Provider *provider.Server // nil with Options.Upstream
+
+	accessLog string
+	logs      *safeBuffer
+}
+
+// Start runs everything and ends it with the test. Without an Envoy the test is
+// skipped, with the remedy.
+func Start(t testing.TB, o Options) *Rig {
+	t.Helper()
+	r := &Rig{accessLog: filepath.Join(t.TempDir(), "access.json"), logs: &safeBuffer{}}
+	upstream, ca := o.Upstream, ""
+	if upstream == "" {
+		p, err := provider.New(o.Provider).Start("", o.Secure)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		r.Provider, upstream = p, p.URL
+		if o.Secure {
+			ca = filepath.Join(t.TempDir(), "ca.pem")
+			if err := os.WriteFile(ca, p.CA, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	log := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	u, err := up.Start(t.Context(), up.Options{
+		Config:      config.Options{Environ: append([]string{"TRIMTAB_ADMIN=127.0.0.1:0"}, o.Environ...)},
+		Listen:      "127.0.0.1:0",
+		Dir:         o.Root,
+		Anthropic:   upstream,
+		OpenAI:      upstream,
+		UpstreamCA:  ca,
+		AccessLog:   r.accessLog,
+		Concurrency: 2,
+		Version:     "test",
+		Log:         log,
+		EnvoyLog:    r.logs,
+	})
+	if errors.Is(err, envoy.ErrNotFound) {
+		t.Skip("needs an Envoy: run `make setup`")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Up = u
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := u.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("what Envoy and the server said:\n%s", r.logs)
+		}
+	})
+	return r
+}
+
+// Access returns what Envoy logged of the requests so far, once there are n.
+func (r *Rig) Access(t testing.TB, n int) []map[string]any {
+	t.Helper()
+	for range 500 {
+		data, err := os.ReadFile(r.accessLog)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if lines := bytes.SplitAfter(data, []byte("\n")); len(lines) > n {
+			entries := make([]map[string]any, 0, len(lines))
+			for _, line := range lines[:len(lines)-1] {
+				var entry map[string]any
+				if err := json.Unmarshal(line, &entry); err != nil {
+					t.Fatalf("%v: %s", err, line)
+				}
+				entries = append(entries, entry)
+			}
+			return entries
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("Envoy has not logged %d requests", n)
+	return nil
+}
+
+// Client returns a client of one protocol. Its connections end with the test.
+func Client(t testing.TB, http2 bool) *http.Client {
+	t.Helper()
+	protocols := &http.Protocols{}
+	if http2 {
+		protocols.SetUnencryptedHTTP2(true)
+	} else {
+		protocols.SetHTTP1(true)
+	}
+	transport := &http.Transport{Protocols: protocols, DisableCompression: true, TLSClientConfig: &tls.Config{}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// Reply is an answer, read to its end.
+type Reply struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Post sends one body, with or without its length, as an SDK of Anthropic would.
+func Post(ctx context.Context, c *http.Client, url string, body []byte, length bool, header ...string) (Reply, error) {
+	var reader io.Reader = bytes.NewReader(body)
+	if !length {
+		reader = io.MultiReader(reader) // a reader that can't tell its length
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, reader)
+	if err != nil {
+		return Reply{}, err
+	}
+	req.Header.Set("content-type", "application/json")
+	req.Header.Set("anthropic-version", "2023-06-01")
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return Reply{}, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	return Reply{Status: resp.StatusCode, Header: resp.Header, Body: data}, err
+}
+
+// safeBuffer keeps what several write.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
