@@ -17,7 +17,6 @@ type table struct {
 	hash   []uint32 // of its content without gutter and terminator; 0: not usable
 	size   uint32   // of the text
 	runs   []classify.Numbered
-	twice  []bool // parallel to runs: a number of it occurs in another run
 }
 
 // newTable splits a text. Gutters are taken off where the call prints numbers.
@@ -78,14 +77,16 @@ func (t *table) takeGutters(text string) {
 		}
 		t.runs = append(t.runs, r)
 	}
-	t.twice = make([]bool, len(t.runs))
-	for i, a := range t.runs {
-		for j, b := range t.runs {
-			if i != j && a.First <= b.Last() && b.First <= a.Last() {
-				t.twice[i] = true
-			}
+}
+
+// alone says that the numbers first to last of a run occur in no other run.
+func (t *table) alone(run, first, last int) bool {
+	for i, r := range t.runs {
+		if i != run && r.First <= last && first <= r.Last() {
+			return false
 		}
 	}
+	return true
 }
 
 func (t *table) len() int { return len(t.start) }

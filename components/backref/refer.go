@@ -133,9 +133,6 @@ func (t *target) shorten(i, done int, c candidate) (r reference, ok bool) {
 		t.clearOfChanges(&r)
 	}
 	own, theirs := t.run(i), c.run(c.line)
-	if theirs >= 0 && c.twice[theirs] {
-		return r, false // its numbers say nothing
-	}
 	shown := own >= 0 && (theirs < 0 || !t.sameForm(own, theirs, &r))
 	q := quoter{t: t, a: c.anchor}
 	var begin, end quote
@@ -161,6 +158,13 @@ func (t *target) shorten(i, done int, c candidate) (r reference, ok bool) {
 			if end, ok = q.end(begin, r.line, r.line+r.to-r.from-1); ok {
 				break
 			}
+		}
+	}
+	if theirs >= 0 {
+		run := c.runs[theirs]
+		first := run.First + r.line - run.From
+		if !c.alone(theirs, first, first+r.to-r.from-1) {
+			return r, false // its numbers say nothing
 		}
 	}
 	r.mark = t.runMark(r, own, theirs, begin, end)

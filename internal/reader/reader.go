@@ -168,11 +168,17 @@ func again(texts, m, before []string, form []string) []string {
 	first := atoi(m[1])
 	if n := len(before); n > 0 {
 		g := gutters.FindStringSubmatch(before[n-1])
-		if g != nil && atoi(g[2]) == first-1 && (form == nil || g[3] != ":" || form[3] != ":") {
+		if g != nil && atoi(g[2]) == first-1 && (form == nil || g[3] != ":" || form[3] != ":" || spaceless(g[4])) {
 			form = g
 		}
 	}
 	return renumber(texts, first, form)
+}
+
+// spaceless says that a text shows that a colon stands alone.
+func spaceless(text string) bool {
+	text = strings.TrimSuffix(text, "\r")
+	return text != "" && text[0] != ' '
 }
 
 // renumber writes gutters in the form of one that was seen: blanks, number,
