@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -48,9 +49,11 @@ func valid(v []byte) bool {
 // control character, every escape whole. Eight bytes are looked at at a time.
 func inside(s []byte) bool {
 	for i := 0; i < len(s); {
-		if i+8 <= len(s) && !special(binary.LittleEndian.Uint64(s[i:])) {
-			i += 8
-			continue
+		if i+8 <= len(s) {
+			n := plain(binary.LittleEndian.Uint64(s[i:]))
+			if i += n; n == 8 {
+				continue
+			}
 		}
 		switch c := s[i]; {
 		case c == '\\':
@@ -68,12 +71,14 @@ func inside(s []byte) bool {
 	return true
 }
 
-// special says that one of eight bytes is a quote, a backslash or a control
-// character. Bytes above 0x7f may be reported as well; they are looked at singly.
-func special(w uint64) bool {
+// plain is how many of eight bytes come before the first quote, backslash or
+// control character.
+func plain(w uint64) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
-	zero := func(x uint64) uint64 { return (x - ones) & ^x & high }
-	return zero(w^(ones*'"'))|zero(w^(ones*'\\'))|(w-ones*0x20)&^w&high != 0
+	quote, slash := w^(ones*'"'), w^(ones*'\\')
+	// The lowest set bit is exact; a borrow can set bits above it only.
+	found := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w) & high
+	return bits.TrailingZeros64(found) / 8
 }
 
 // escapeLen is the length of the escape at the start of s, 0 if it is none.
