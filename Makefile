@@ -61,10 +61,14 @@ lint: setup ## vet, format, staticcheck, schema, drift of generated code
 	$(BUF) lint
 	@rm -rf .tools/generated; $(BUF) generate --output .tools/generated; for file in proto/trimtab/v1/*.pb.go; do \
 	  diff -q ".tools/generated/$$file" "$$file" || { echo "generated code is stale: run make generate" >&2; exit 1; }; done
+	@$(BUF) build -o .tools/config.binpb && $(GO) run ./internal/configdoc .tools/config.binpb | diff - docs/configuration.md || \
+	  { echo "docs/configuration.md is stale: run make generate" >&2; exit 1; }
 
 .PHONY: generate
 generate: setup ## write all generated code, examples and reference pages
 	$(BUF) generate
+	mkdir -p .tools && $(BUF) build -o .tools/config.binpb
+	$(GO) run ./internal/configdoc .tools/config.binpb > docs/configuration.md
 	$(GO) generate ./...
 
 .PHONY: clean

@@ -6,3 +6,5 @@
 // `trimtab up` runs, the files in deploy/examples and what `trimtab envoy`
 // prints are all made from it, so that they cannot drift apart.
 package envoy
+
+//go:generate sh -c "go run ../cmd/trimtab envoy config > ../deploy/examples/envoy.yaml"

@@ -92,3 +92,19 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		}
 	}
 }
+
+func TestExamplesAreWhatThePrintersPrint(t *testing.T) {
+	examples := filepath.Join("..", "..", "deploy", "examples")
+	code, stdout, stderr := trimtab(t, nil, "envoy", "config")
+	if code != exitOK {
+		t.Fatal(stderr)
+	}
+	text, err := os.ReadFile(filepath.Join(examples, "envoy.yaml"))
+	if err != nil || string(text) != stdout {
+		t.Errorf("deploy/examples/envoy.yaml is stale: run make generate (%v)", err)
+	}
+	code, stdout, stderr = trimtab(t, nil, "config", "check", filepath.Join(examples, "config", "trimtab.yaml"))
+	if code != exitOK || strings.Contains(stdout, "warning") {
+		t.Errorf("%d %s%s", code, stdout, stderr)
+	}
+}

@@ -289,3 +289,13 @@ func List(names []string) string {
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
+
+// Bounds are a setting's smallest and largest value as they are written in
+// YAML; empty if it has none.
+func Bounds(fd protoreflect.FieldDescriptor) (lo, hi string) {
+	r := RuleOf(fd)
+	if r.Min == nil || r.Max == nil {
+		return "", ""
+	}
+	return bound(fd, r.GetMin()), bound(fd, r.GetMax())
+}
