@@ -12,13 +12,28 @@ type gutterForm struct {
 	width     int
 }
 
-// write is the gutter of one line.
-func (f gutterForm) write(number int) string {
-	s := strconv.Itoa(number)
-	if missing := f.width - len(s); missing > 0 && f.fill != "" {
-		s = strings.Repeat(f.fill, missing) + s
+// line writes one line: its gutter and what follows it.
+func (f gutterForm) line(number int, rest string) string {
+	var room [96]byte
+	b := f.padding(room[:0], number)
+	b = strconv.AppendInt(b, int64(number), 10)
+	b = append(b, f.separator...)
+	return string(append(b, rest...))
+}
+
+// padding appends what stands before a number.
+func (f gutterForm) padding(b []byte, number int) []byte {
+	if f.fill == "" {
+		return b
 	}
-	return s + f.separator
+	digits := 1
+	for n := number; n >= 10; n /= 10 {
+		digits++
+	}
+	for range f.width - digits {
+		b = append(b, f.fill...)
+	}
+	return b
 }
 
 // separators are tried in this order: a colon with a space before a colon.
@@ -94,14 +109,13 @@ func (d *decoder) gutter(first, last int) error {
 		n := first + i + 1
 		own, shown, ok := formOf(line)
 		if !ok {
-			d.out = append(d.out, form.write(n)+line)
+			d.out = append(d.out, form.line(n, line))
 			continue
 		}
 		if shown != n || colonOf(own.separator) != colonOf(form.separator) || own.width > 0 {
 			return ErrNumber
 		}
-		padded := gutterForm{fill: form.fill, width: form.width}.write(n)
-		d.out = append(d.out, padded[:len(padded)-len(strconv.Itoa(n))]+line)
+		d.out = append(d.out, string(append(form.padding(nil, n), line...)))
 	}
 	return nil
 }
@@ -125,7 +139,7 @@ func byNumber(texts [][]string, from, count int) (contents []string, form *gutte
 				form = &f
 				for i := range count {
 					line := lines[at+skip+i]
-					g := f.write(from + i)
+					g := f.line(from+i, "")
 					if !strings.HasPrefix(line, g) {
 						return nil, nil, ErrNumber
 					}

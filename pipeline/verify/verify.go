@@ -30,7 +30,7 @@ func New() Verifier { return Verifier{} }
 // before it. It is safe for concurrent use, and its cost is linear in the texts
 // that are referred to.
 func (Verifier) Verify(b pipeline.Block, before pipeline.Prefix) (restored string, err error) {
-	d := decoder{before: before, ordinal: b.Call.Ordinal}
+	d := decoder{before: before, seen: map[string][][]string{}}
 	text, terminated := strings.CutSuffix(b.Text, "\n")
 	if text == "" && !terminated {
 		return "", nil
@@ -51,9 +51,9 @@ func (Verifier) Verify(b pipeline.Block, before pipeline.Prefix) (restored strin
 // decoder is the state of one block.
 type decoder struct {
 	before  pipeline.Prefix
-	ordinal int
 	in, out []string // lines without terminators
 	head    string   // what a leading ./ stands for
+	seen    map[string][][]string
 }
 
 // take removes n lines from the input.
@@ -147,6 +147,10 @@ func (d *decoder) whole(ordinal string) error {
 // texts finds the texts of a source as lines: the result of a call, or all
 // arguments of one name.
 func (d *decoder) texts(source string) ([][]string, error) {
+	if out, ok := d.seen[source]; ok {
+		return out, nil
+	}
+	name := source
 	argument := ""
 	if rest, ok := strings.CutPrefix(source, "argument "); ok {
 		var call string
@@ -168,6 +172,7 @@ func (d *decoder) texts(source string) ([][]string, error) {
 	if len(out) == 0 || argument == "" && len(out) > 1 {
 		return nil, ErrSource
 	}
+	d.seen[name] = out
 	return out, nil
 }
 
@@ -215,7 +220,7 @@ func (d *decoder) run(left, right string) error {
 func (d *decoder) renumber(contents []string, first int, form *gutterForm) error {
 	if n := len(d.out); n > 0 {
 		prev := d.out[n-1]
-		if form == nil || !strings.HasPrefix(prev, form.write(first-1)) {
+		if form == nil || !strings.HasPrefix(prev, form.line(first-1, "")) {
 			if own, number, ok := formOf(prev); ok && number == first-1 {
 				form = &own
 			}
@@ -225,7 +230,7 @@ func (d *decoder) renumber(contents []string, first int, form *gutterForm) error
 		return ErrNumber
 	}
 	for i, c := range contents {
-		d.out = append(d.out, form.write(first+i)+c)
+		d.out = append(d.out, form.line(first+i, c))
 	}
 	return nil
 }
