@@ -97,12 +97,17 @@ func (c *Component) gate(b pipeline.Block) pipeline.Gate {
 		return GateProvider
 	case b.Class.Failed:
 		return GateError
-	case len(b.Text) > maxText, utf8.RuneCountInString(b.Text) < int(c.settings.GetMinChars()):
+	case len(b.Text) > maxText, shorter(b.Text, int(c.settings.GetMinChars())):
 		return GateSmall
 	case pipeline.HasMark(b.Received):
 		return GateMark
 	}
 	return ""
+}
+
+// shorter says that a text has fewer than n characters.
+func shorter(text string, n int) bool {
+	return len(text) < n || len(text) < n*utf8.UTFMax && utf8.RuneCountInString(text) < n
 }
 
 // Work is bounded in bytes compared or searched, so that the outcome repeats:

@@ -225,6 +225,7 @@ type note struct {
 	edits    bool // the call edits files
 	identity [16]byte
 	sum      uint64 // of the text without its final terminator
+	base     uint32 // of the name of the call's one file, 0 if it names none
 }
 
 // Bytes implements pipeline.Index.
@@ -243,8 +244,9 @@ func (c *Component) Index(s pipeline.Source) pipeline.Index {
 		return n
 	}
 	numbered := false
+	call := s.Call.Class()
+	n.base = baseHash(call.File)
 	if s.Argument == "" {
-		call := s.Call.Class()
 		numbered = call.Numbers
 		n.failed = classify.Failed(call, text, s.IsError)
 		n.edits = call.Writes

@@ -3,6 +3,9 @@ package backref
 import (
 	"cmp"
 	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/trimtab-io/trimtab/pipeline"
 )
@@ -20,34 +23,48 @@ type place struct {
 
 // entry lists where the lines of one window of the target stand earlier.
 type entry struct {
+	hash   uint32
 	at     int // a line of the target at which the window starts
 	places []place
-	next   *entry // another window with the same hash
+	next   int32 // another window with the same slot, or -1
 }
 
 // finder looks for windows of n lines of the target in the sources.
 type finder struct {
 	n       int
 	hashes  []uint32 // of the target, by line
-	entries map[uint32]*entry
-	bits    []uint64 // a filter in front of entries
-	mask    uint32
+	entries []entry
+	slots   []int32  // first entry by the low bits of the hash, or -1
+	bits    []uint64 // a filter in front of slots
+	mask    uint32   // of bits
 }
 
-// newFinder indexes the target's windows. Only windows at the given lines count
-// if lines is not nil.
+// newFinder indexes the windows of the target, whose hashes are given by line; 0
+// is none.
 func newFinder(t *target, n int, hashes []uint32) *finder {
-	f := &finder{n: n, hashes: hashes, entries: make(map[uint32]*entry, len(hashes))}
-	size := uint32(64)
-	for size < uint32(16*len(hashes)) && size < 1<<20 {
+	f := &finder{n: n, hashes: hashes}
+	count, size := 0, uint32(64)
+	for _, h := range hashes {
+		if h != 0 {
+			count++
+		}
+	}
+	for size < uint32(16*count) && size < 1<<20 {
 		size *= 2
 	}
+	f.entries = make([]entry, 0, count)
 	f.bits, f.mask = make([]uint64, size/64), size-1
+	f.slots = make([]int32, max(size/8, 1))
+	for i := range f.slots {
+		f.slots[i] = -1
+	}
 	for i, h := range hashes {
 		if h == 0 || f.entry(t, h, i) != nil {
 			continue
 		}
-		f.entries[h] = &entry{at: i, next: f.entries[h]}
+		slot := &f.slots[h&uint32(len(f.slots)-1)]
+		f.entries = append(f.entries, entry{hash: h, at: i, next: *slot})
+		*slot = int32(len(f.entries) - 1)
 		f.bits[(h&f.mask)/64] |= 1 << (h & 63)
 	}
 	return f
@@ -55,9 +72,9 @@ func newFinder(t *target, n int, hashes []uint32) *finder {
 
 // entry finds the window that starts at line i of the target.
 func (f *finder) entry(t *target, h uint32, i int) *entry {
-	for e := f.entries[h]; e != nil; e = e.next {
-		if f.same(t, e.at, &t.table, t.text, i) {
-			return e
+	for e := f.slots[h&uint32(len(f.slots)-1)]; e >= 0; e = f.entries[e].next {
+		if x := &f.entries[e]; x.hash == h && (x.at == i || f.same(t, x.at, &t.table, t.text, i)) {
+			return x
 		}
 	}
 	return nil
@@ -81,17 +98,14 @@ func (f *finder) maybe(h uint32) bool {
 }
 
 // add notes a place of a source, if its window is one of the target's.
-func (f *finder) add(t *target, i int, n *note, line int, h uint32) {
-	for e := f.entries[h]; e != nil; e = e.next {
-		if len(e.places) >= maxCandidates {
+func (f *finder) add(t *target, a *anchor, line int, h uint32) {
+	for e := f.slots[h&uint32(len(f.slots)-1)]; e >= 0; e = f.entries[e].next {
+		x := &f.entries[e]
+		if x.hash != h || len(x.places) >= maxCandidates {
 			continue
 		}
-		a := t.anchor(i, n)
-		if a.refuse {
-			return
-		}
-		if f.same(t, e.at, &a.table, a.text, line) {
-			e.places = append(e.places, place{i, line})
+		if f.same(t, x.at, &a.table, a.text, line) {
+			x.places = append(x.places, place{a.index, line})
 			return
 		}
 	}
@@ -105,26 +119,60 @@ func (t *target) find() (runs, tall *finder) {
 		alone[i] = t.hash[i]
 	}
 	tall = newFinder(t, 1, alone)
+	own := baseHash(t.b.Class.Call.File)
 	for i := range t.before.Sources {
 		n := t.note(i)
 		if n == nil || !n.usable || t.unnamed(i) {
 			continue
 		}
-		for line, h := range n.win {
-			if h != 0 && runs.maybe(h) {
-				runs.add(t, i, n, line, h)
-			}
+		if own != 0 && n.base != 0 && own != n.base && !t.c.settings.GetCrossPath() {
+			continue // files of other names
 		}
-		for _, line := range n.tall {
-			if h := n.hash[line]; tall.maybe(h) {
-				tall.add(t, i, n, int(line), h)
-			}
-		}
+		t.search(i, n, runs, tall)
 		if t.budget < 0 {
 			break
 		}
 	}
 	return runs, tall
+}
+
+// search looks through one source.
+func (t *target) search(i int, n *note, runs, tall *finder) {
+	var a *anchor
+	hit := func() bool {
+		if a == nil {
+			a = t.anchor(i, n)
+		}
+		return !a.refuse
+	}
+	for line, h := range n.win {
+		if h == 0 || !runs.maybe(h) {
+			continue
+		}
+		if !hit() {
+			return
+		}
+		runs.add(t, a, line, h)
+	}
+	for _, line := range n.tall {
+		h := n.hash[line]
+		if !tall.maybe(h) {
+			continue
+		}
+		if !hit() {
+			return
+		}
+		tall.add(t, a, int(line), h)
+	}
+}
+
+// baseHash is a hash of a path's last element, 0 for no path. Files whose hashes
+// differ are not the same; nothing follows from equal ones.
+func baseHash(path string) uint32 {
+	if path == "" {
+		return 0
+	}
+	return uint32(xxhash.Sum64String(path[strings.LastIndexByte(path, '/')+1:])) | 1
 }
 
 // unnamed says that source i has no ordinal to be named by: it is a result

@@ -74,29 +74,30 @@ func parseNumbered(line string) (n numberedLine, ok bool) {
 		i++
 	}
 	n.end = i
-	digits := line[n.start:i]
-	if digits == "" || len(digits) > 9 {
+	if i == n.start || i-n.start > 9 || i == len(line) {
 		return n, false
 	}
-	rest := line[i:]
-	switch {
-	case strings.HasPrefix(rest, sepTab):
+	switch line[i] {
+	case '\t':
 		n.sep = sepTab
-	case strings.HasPrefix(rest, sepArrow):
-		n.sep = sepArrow
-	case strings.HasPrefix(rest, sepBar):
-		n.sep = sepBar
-	case strings.HasPrefix(rest, sepDot):
-		n.sep = sepDot
-	case strings.HasPrefix(rest, sepColon):
+	case ':':
 		n.sep = sepColon
+	case sepArrow[0]:
+		n.sep = sepArrow
+	case '|':
+		n.sep = sepBar
+	case '.':
+		n.sep = sepDot
 	default:
 		return n, false
 	}
-	if digits[0] == '0' && len(digits) > 1 && (len(digits) != 5 || n.sep != sepBar || n.start > 0) {
+	if len(n.sep) > 1 && !strings.HasPrefix(line[i:], n.sep) {
 		return n, false
 	}
-	for _, d := range []byte(digits) {
+	if line[n.start] == '0' && i > n.start+1 && (i-n.start != 5 || n.sep != sepBar || n.start > 0) {
+		return n, false
+	}
+	for _, d := range []byte(line[n.start:i]) {
 		n.number = n.number*10 + int(d-'0')
 	}
 	return n, true
