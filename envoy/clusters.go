@@ -90,8 +90,11 @@ func (u Upstream) cluster() (*clusterv3.Cluster, error) {
 		ConnectTimeout:       durationpb.New(5 * time.Second),
 		ClusterDiscoveryType: discovery(u.URL.Hostname()),
 		LoadAssignment:       assignment(u.Name, addr),
-		CircuitBreakers:      breakers(),
-		CommonLbConfig:       noPanic(),
+		// Both families, whichever connects first: a machine may have a name's IPv6
+		// address and no way to it.
+		DnsLookupFamily: clusterv3.Cluster_ALL,
+		CircuitBreakers: breakers(),
+		CommonLbConfig:  noPanic(),
 	}
 	protocols := &httpv3.HttpProtocolOptions{}
 	if u.secure() {

@@ -132,7 +132,7 @@ func (p *Process) await(ctx context.Context) error {
 		}
 		select {
 		case <-p.exited:
-			return fmt.Errorf("envoy ended while it started: %w\n%s", errors.Join(p.err, errors.New("it said:")), p.log)
+			return fmt.Errorf("envoy ended while it started: %w\n%s", errors.Join(errors.New("it could not serve"), p.err), p.log)
 		case <-ctx.Done():
 			return fmt.Errorf("envoy does not serve: %w\n%s", ctx.Err(), p.log)
 		case <-tick.C:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -204,5 +205,38 @@ func TestUpFollowsItsConfiguration(t *testing.T) {
 	}
 	if err := r.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestServeEndsCleanly(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "extproc.sock")
+	cmd := exec.Command(os.Args[0], "serve", "--grpc", "unix:"+socket, "--admin", "127.0.0.1:0")
+	cmd.Env = append(os.Environ(), asTrimtab+"=1", "TRIMTAB_DRAIN_DELAY=1ms", "TRIMTAB_LOG_FORMAT=json")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	scanner := bufio.NewScanner(stderr)
+	scanner.Scan()
+	var record struct{ Msg, GRPC, Admin string }
+	if err := json.Unmarshal(scanner.Bytes(), &record); err != nil || record.Msg != "serving" || record.GRPC != "unix:"+socket {
+		t.Errorf("%v %s", err, scanner.Bytes())
+	}
+	if code, body := fetch(t, http.MethodGet, record.Admin+"/readyz"); code != 200 {
+		t.Errorf("%d %s", code, body)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, stderr)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is left: %v", err)
 	}
 }

@@ -298,6 +298,22 @@ func TestLoadReadsAFile(t *testing.T) {
 	}
 }
 
+func TestTheDocumentedExampleLoads(t *testing.T) {
+	text, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "```yaml\n")
+	example, _, closed := strings.Cut(rest, "```")
+	if !ok || !closed {
+		t.Fatal("docs/configuration.md has no example")
+	}
+	e := mustLoad(t, example)
+	if e.Profile("careful").Level != store.Off || e.Profile("").Holdout.Share != 0.05 {
+		t.Errorf("%+v", e.Profile("careful"))
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"profiles: {a: {preset: safe}}", "a: &a [*a]", "- 1", "? {a: b}\n: c", "profiles: {a: {components: [{name: dedup}]}}"} {
 		f.Add(s)

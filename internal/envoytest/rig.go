@@ -29,6 +29,8 @@ type Options struct {
 	Provider provider.Config
 	// Secure puts the provider behind TLS, so that Envoy speaks HTTP/2 to it.
 	Secure bool
+	// File is a configuration file; empty: none.
+	File string
 	// Environ configures trimtab, KEY=VALUE.
 	Environ []string
 	// Upstream replaces the provider's URL, for tests with a server of their own.
@@ -66,7 +68,7 @@ func Start(t testing.TB, o Options) *Rig {
 	}
 	log := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	u, err := up.Start(t.Context(), up.Options{
-		Config:      config.Options{Environ: append([]string{"TRIMTAB_ADMIN=127.0.0.1:0"}, o.Environ...)},
+		Config:      config.Options{File: o.File, Environ: append([]string{"TRIMTAB_ADMIN=127.0.0.1:0"}, o.Environ...)},
 		Listen:      "127.0.0.1:0",
 		Dir:         o.Root,
 		Anthropic:   upstream,
@@ -97,6 +99,9 @@ func Start(t testing.TB, o Options) *Rig {
 	})
 	return r
 }
+
+// Logs are what Envoy and the server said so far.
+func (r *Rig) Logs() string { return r.logs.String() }
 
 // Access returns what Envoy logged of the requests so far, once there are n.
 func (r *Rig) Access(t testing.TB, n int) []map[string]any {
