@@ -91,23 +91,22 @@ func bareDir(s string) int {
 	return i + 1
 }
 
-// fold finds the cheapest way to write the lines [from, to), and its cost.
-func (t *text) fold(lines []line, from, to int) (best fold, cost int) {
+// fold finds the way to group the lines [from, to) that saves most bytes, and
+// the tokens that it saves; a fold that saves none is none.
+func (t *text) fold(lines []line, from, to int) (best fold, saved int) {
 	views := make([]string, to-from)
-	plain := make([]int, to-from)
 	hits := make([]int, to-from)
 	dirs := make([]int, to-from)
 	bares := make([]int, to-from)
 	for i := range views {
 		s := view(t.all, lines[from+i])
 		views[i] = s
-		plain[i] = tokens.Estimate(s)
-		cost += plain[i]
 		if hits[i] = hit(s); hits[i] > 0 {
 			dirs[i] = strings.LastIndexByte(s[:hits[i]], '/') + 1
 		}
 		bares[i] = bareDir(s)
 	}
+	bytes := 0
 	for _, c := range [...]struct {
 		kind kind
 		cut  []int
@@ -116,26 +115,18 @@ func (t *text) fold(lines []line, from, to int) (best fold, cost int) {
 		if !ok {
 			continue
 		}
-		was, is := f.weigh(views, plain)
-		if is >= was {
-			continue
-		}
-		if n := cost - was + is; best.kind == none || n < cost-best.gain(views, plain) {
-			if f.inverts(views) {
-				best = f
-			}
+		if n := f.weigh(views, func(s string) int { return len(s) }); n > bytes && f.inverts(views) {
+			best, bytes = f, n
 		}
 	}
-	if best.kind != none {
-		cost -= best.gain(views, plain)
-		best.from, best.to = best.from+from, best.to+from
+	if best.kind == none {
+		return fold{}, 0
 	}
-	return best, cost
-}
-
-func (f *fold) gain(views []string, plain []int) int {
-	was, is := f.weigh(views, plain)
-	return was - is
+	if saved = best.weigh(views, tokens.Estimate); saved <= 0 {
+		return fold{}, 0
+	}
+	best.from, best.to = best.from+from, best.to+from
+	return best, saved
 }
 
 // group cuts the lines down to what is grouped, from the first grouped row to
@@ -183,22 +174,21 @@ func (f *fold) row(s string, cut int) string {
 	return "\t" + s[cut:]
 }
 
-// weigh estimates the lines as they are and grouped, the mark included.
-func (f *fold) weigh(views []string, plain []int) (was, is int) {
-	is = tokens.Estimate(f.kind.mark(f.to-f.from) + "\n")
+// weigh is how much less the grouped lines measure than the lines as they are,
+// the mark included.
+func (f *fold) weigh(views []string, measure func(string) int) int {
+	less := -measure(f.kind.mark(f.to-f.from) + "\n")
 	for i, cut := range f.cut {
-		s := views[f.from+i]
-		was += plain[f.from+i]
 		if cut == 0 {
-			is += plain[f.from+i]
 			continue
 		}
+		s := views[f.from+i]
 		if f.opens(views, i) {
-			is += tokens.Estimate(s[:cut] + "\n")
+			less -= measure(s[:cut] + "\n")
 		}
-		is += tokens.Estimate(f.row(s, cut))
+		less += measure(s) - measure(f.row(s, cut))
 	}
-	return was, is
+	return less
 }
 
 // inverts says that the grouped lines read back as what they were: that no line

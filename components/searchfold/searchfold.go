@@ -77,7 +77,7 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 	if head, from, ok := t.head(); ok {
 		if t.dotted() {
 			gate = GateHead
-		} else if l := t.layout(head); l.cost < best.cost {
+		} else if l := t.layout(head); l.saved > best.saved {
 			l.headAt = from
 			best = l
 		}
@@ -188,7 +188,7 @@ type layout struct {
 	headAt int    // where it stands in the text
 	lines  []line
 	folds  []fold
-	cost   int // estimated tokens of the stretches and marks
+	saved  int // estimated tokens
 }
 
 // layout shortens a directory, if there is one, and folds what is left as well
@@ -196,22 +196,21 @@ type layout struct {
 func (t *text) layout(head string) layout {
 	l := layout{head: head, lines: t.lines}
 	if head != "" {
-		l.cost = tokens.Estimate(headMark + head + "]\n")
+		l.saved = -tokens.Estimate(headMark + head + "]\n")
 		l.lines = make([]line, len(t.lines))
 		copy(l.lines, t.lines)
 	}
 	for _, s := range t.stretches {
-		if head != "" {
-			for i := s[0]; i < s[1]; i++ {
-				if strings.HasPrefix(t.raw(i), head) {
-					l.lines[i].from += len(head)
-					l.lines[i].dot = true
-				}
+		for i := s[0]; head != "" && i < s[1]; i++ {
+			if raw := t.raw(i); strings.HasPrefix(raw, head) {
+				l.lines[i].from += len(head)
+				l.lines[i].dot = true
+				l.saved += tokens.Estimate(raw) - tokens.Estimate(view(t.all, l.lines[i]))
 			}
 		}
-		f, cost := t.fold(l.lines, s[0], s[1])
-		l.cost += cost
+		f, saved := t.fold(l.lines, s[0], s[1])
 		if f.kind != none {
+			l.saved += saved
 			l.folds = append(l.folds, f)
 		}
 	}
