@@ -89,22 +89,44 @@ func (d *decision) sum() transcript.Sum {
 // pure works out the outcome of each block, in order. It is false if the
 // deadline passed.
 func (r *run) pure() bool {
+	r.acted = make([]int, len(r.g.described))
 	for _, l := range r.leaves {
-		if v, ok := r.e.memo.get(l.key); ok {
-			if p, ok := v.(*plan); ok && len(p.outcomes) == len(r.g.described) {
-				l.plan, l.fresh = p, false
-				continue
+		if !r.recall(l) {
+			if expired(r.ctx) {
+				return false
 			}
+			r.learn(l)
 		}
-		if expired(r.ctx) {
-			return false
-		}
-		l.plan, l.fresh = r.work(l), true
-		if l.decision == nil || l.decision.text == "" {
-			l.plan = r.e.memo.put(l.key, l.plan).(*plan) // a model's words are no outcome in numbers
+		for i := range l.plan.outcomes {
+			if l.plan.outcomes[i].acted {
+				r.acted[i]++
+			}
 		}
 	}
 	return true
+}
+
+// recall takes a block's outcome from the memo, if it is known.
+func (r *run) recall(l *leaf) bool {
+	v, ok := r.e.memo.get(l.key)
+	if !ok {
+		return false
+	}
+	p, ok := v.(*plan)
+	if !ok || len(p.outcomes) != len(r.g.described) {
+		return false
+	}
+	l.plan, l.fresh = p, false
+	return true
+}
+
+// learn works a block's outcome out, and remembers it unless it is a model's
+// words, which are no outcome in numbers.
+func (r *run) learn(l *leaf) {
+	l.plan, l.fresh = r.work(l), true
+	if l.decision == nil || l.decision.text == "" {
+		l.plan = r.e.memo.put(l.key, l.plan).(*plan)
+	}
 }
 
 // decode returns the leaf's received text.
@@ -191,7 +213,7 @@ func (r *run) rewrite(l *leaf, p *plan, text string) {
 		}
 		b.Text = now.text
 		past := r.withNotes(before, i, pure)
-		past.Acted = r.acted(l, i)
+		past.Acted = r.acted[i]
 		edit, gate := r.ask(pure, b, past)
 		if gate == "" && len(edit.Pieces) == 0 {
 			gate = "nothing"
@@ -295,20 +317,6 @@ func (r *run) seal(l *leaf, p *plan, now attempt) {
 	p.sum = digest(raw, refs)
 }
 
-// acted is how many leaves before l component c changed.
-func (r *run) acted(l *leaf, c int) int {
-	n := 0
-	for _, before := range r.leaves {
-		if before == l {
-			break
-		}
-		if before.plan.outcomes[c].acted {
-			n++
-		}
-	}
-	return n
-}
-
 // block is the leaf as components see it.
 func (r *run) block(l *leaf, text string) Block {
 	res := r.t.Results[l.result]
@@ -326,21 +334,28 @@ func (r *run) block(l *leaf, text string) Block {
 }
 
 // offset estimates the received tokens before a result: all messages before its
-// own, and the results before it in its own.
+// own, and the results before it in its own. Each is worked out once.
 func (r *run) offset(result int) int {
-	m := r.t.Results[result].Message
-	n := r.before[m]
-	for i := result - 1; i >= 0 && r.t.Results[i].Message == m; i-- {
-		for j := range r.t.Results[i].Texts {
-			l := r.leaves[r.first[i]+j]
-			if l.plan != nil {
-				n += l.plan.inTokens
-			} else {
-				n += r.estimate(l)
+	for i := len(r.offsets); i <= result; i++ {
+		m := r.t.Results[i].Message
+		n := r.before[m]
+		if i > 0 && r.t.Results[i-1].Message == m {
+			n = r.offsets[i-1]
+			for j := range r.t.Results[i-1].Texts {
+				n += r.received(r.leaves[r.first[i-1]+j])
 			}
 		}
+		r.offsets = append(r.offsets, n)
 	}
-	return n
+	return r.offsets[result]
+}
+
+// received is the estimate of a leaf's received text, remembered if possible.
+func (r *run) received(l *leaf) int {
+	if l.plan != nil {
+		return l.plan.inTokens
+	}
+	return r.estimate(l)
 }
 
 // callOf is call i as components see it.

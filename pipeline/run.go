@@ -34,10 +34,14 @@ type run struct {
 	calls   []call
 	chains  []transcript.Sum // of everything up to each message, decisions included
 	sources []*source
-	listed  []Source       // parallel to sources
-	upTo    []int          // how many sources stand before each result
-	noted   [][]Index      // by component, parallel to sources
-	gates   []map[Gate]int // by component: declines of this turn besides the plans'
+	listed  []Source // parallel to sources
+	upTo    []int    // how many sources stand before each result
+	offsets []int    // estimated tokens before each result, as far as asked for
+	acted   []int    // by component: how many leaves it changed so far in this pass
+
+	firstCall int            // of the message of the call last keyed
+	noted     [][]Index      // by component, parallel to sources
+	gates     []map[Gate]int // by component: declines of this turn besides the plans'
 }
 
 // leaf is one text part of a tool result on its way.

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"encoding/binary"
+
 	"github.com/trimtab-io/trimtab/pipeline/classify"
 	"github.com/trimtab-io/trimtab/pipeline/transcript"
 )
@@ -127,12 +129,13 @@ func (r *run) arguments(c int) {
 
 // callKey is the digest of everything up to the call's message, and its place.
 func (r *run) callKey(c int) transcript.Sum {
-	m, first := r.t.Calls[c].Message, c
-	for first > 0 && r.t.Calls[first-1].Message == m {
-		first--
+	m := r.t.Calls[c].Message
+	if c == 0 || r.t.Calls[c-1].Message != m {
+		r.firstCall = c // calls are asked for in order
 	}
-	n := c - first
-	return r.chains[m].Chain(transcript.Sum{byte(n), byte(n >> 8), 2})
+	place := transcript.Sum{15: 2}
+	binary.LittleEndian.PutUint64(place[:], uint64(c-r.firstCall))
+	return r.chains[m].Chain(place)
 }
 
 // callPlan works out which arguments of call c are sources.
@@ -204,25 +207,25 @@ func (r *run) leafNotes(s *source) *notes {
 
 // sourceText is the received text that a copied piece is cut from.
 func (r *run) sourceText(of LeafRef) (string, bool) {
-	if r.sources == nil {
-		r.listSources()
-	}
-	for _, s := range r.sources {
-		if s.Ref == of {
-			return s.Text(), true
+	if !of.Argument {
+		if of.Index < 0 || of.Index >= len(r.first) || of.Part < 0 || of.Part >= len(r.t.Results[of.Index].Texts) {
+			return "", false
 		}
+		l := r.leaves[r.first[of.Index]+of.Part]
+		return r.decode(l), true
 	}
-	if of.Argument && of.Index < len(r.calls) {
-		n := 0
-		for _, a := range r.classified(of.Index).args {
-			if a.Literal {
-				continue
-			}
-			if n == of.Part {
-				return a.Text, !a.Lossy
-			}
-			n++
+	if of.Index < 0 || of.Index >= len(r.calls) {
+		return "", false
+	}
+	n := 0
+	for _, a := range r.classified(of.Index).args {
+		if a.Literal {
+			continue
 		}
+		if n == of.Part {
+			return a.Text, !a.Lossy
+		}
+		n++
 	}
 	return "", false
 }
