@@ -51,6 +51,9 @@ func (x *exchange) end() {
 	if x.began.IsZero() {
 		return // nothing was ever asked
 	}
+	if !x.body && x.summary.Report.Reason == pipeline.Rewritten {
+		x.summary.Report.Reason = NoBody
+	}
 	x.s.opt.Observer.Exchanged(x.summary)
 }
 

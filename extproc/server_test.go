@@ -64,6 +64,9 @@ func TestModeIsChosenAtTheHeaders(t *testing.T) {
 			if partial := c.mode == filterpb.ProcessingMode_BUFFERED_PARTIAL; partial != (len(removed) == 1 && removed[0] == "content-length") {
 				t.Errorf("removes %v", removed)
 			}
+			if c.reason == "" {
+				c.reason = extproc.NoBody
+			}
 			if got := f.finish(s).Report.Reason; got != c.reason {
 				t.Errorf("reason %q, want %q", got, c.reason)
 			}

@@ -58,6 +58,10 @@ type Rewriter func(ctx context.Context, req pipeline.Request) Exchange
 // rewritten. It stands beside the engine's reasons.
 const ClientGone pipeline.Reason = "client_gone"
 
+// NoBody is the reason for a request whose body was asked for and never came:
+// the client left first, or Envoy's filter lacks allow_mode_override.
+const NoBody pipeline.Reason = "no_body"
+
 // Mode is the way in which a request's body was asked for.
 type Mode string
 

@@ -131,6 +131,10 @@ func TestUpServesAndEndsCleanly(t *testing.T) {
 				t.Errorf("no %q in %s", want, text)
 			}
 		}
+		code, _, stderr := trimtab(t, nil, "up", "--listen", strings.TrimPrefix(r.url, "http://"), "--admin", "127.0.0.1:0")
+		if code != exitError || !strings.Contains(stderr, "choose another address with --listen") {
+			t.Errorf("a second one on the same address: %d %s", code, stderr)
+		}
 		if code, body := fetch(t, http.MethodPost, r.url+"/v1/messages"); code != 200 {
 			t.Errorf("%d %s", code, body)
 		}

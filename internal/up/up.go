@@ -67,12 +67,15 @@ func Start(ctx context.Context, o Options) (_ *Up, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	u := &Up{log: o.Log, pids: o.PIDs}
+	u := &Up{log: o.Log}
 	defer func() {
 		if err != nil {
 			u.Kill()
 		}
 	}()
+	if err := free(ctx, o.Listen); err != nil {
+		return nil, err
+	}
 	binary, version, err := envoy.Find(ctx, o.Envoy, o.Dir)
 	if err != nil {
 		return nil, err
@@ -99,11 +102,21 @@ func Start(ctx context.Context, o Options) (_ *Up, err error) {
 	if err := u.awaitHealth(ctx); err != nil {
 		return nil, err
 	}
-	if err := u.writePIDs(); err != nil {
+	if err := u.writePIDs(o.PIDs); err != nil {
 		return nil, err
 	}
 	o.Log.Debug("serving", "envoy", binary, "version", version)
 	return u, nil
+}
+
+// free says whether an address can be listened on. Envoy would share a port with
+// another Envoy, and agents would reach either.
+func free(ctx context.Context, addr string) error {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("agents can't be served on %s, choose another address with --listen: %w", addr, err)
+	}
+	return l.Close()
 }
 
 func (u *Up) envoyOptions(o Options) (envoy.Options, error) {
@@ -152,17 +165,18 @@ func (u *Up) awaitHealth(ctx context.Context) error {
 }
 
 // writePIDs puts the file in place whole, so that a reader never sees half of it.
-func (u *Up) writePIDs() error {
-	if u.pids == "" {
+func (u *Up) writePIDs(file string) error {
+	if file == "" {
 		return nil
 	}
 	text := strconv.Itoa(os.Getpid()) + "\n" + strconv.Itoa(u.envoy.PID()) + "\n"
-	if err := os.WriteFile(u.pids+".tmp", []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(file+".tmp", []byte(text), 0o644); err != nil {
 		return fmt.Errorf("process ids: %w", err)
 	}
-	if err := os.Rename(u.pids+".tmp", u.pids); err != nil {
-		return errors.Join(fmt.Errorf("process ids: %w", err), os.Remove(u.pids+".tmp"))
+	if err := os.Rename(file+".tmp", file); err != nil {
+		return errors.Join(fmt.Errorf("process ids: %w", err), os.Remove(file+".tmp"))
 	}
+	u.pids = file
 	return nil
 }
 
