@@ -493,3 +493,48 @@ func TestConcurrentConversations(t *testing.T) {
 		first[key] = out
 	}
 }
+
+// What an agent does is counted once, in every arm, and never for what a
+// transcript already held.
+func TestOutcomesCountWhatIsNew(t *testing.T) {
+	call := func(id, name, args string, failed bool) componenttest.Step {
+		return componenttest.Step{Say: "x", Calls: []componenttest.ToolCall{{ID: id, Name: name, Args: args, Result: long, IsError: failed}}}
+	}
+	s := componenttest.Script{User: "go", Steps: []componenttest.Step{
+		call("a", "Read", `{"file_path":"f"}`, false),
+		call("b", "Read", `{"file_path":"f","offset":5}`, false),
+		call("c", "Edit", `{"file_path":"f","old_string":"a","new_string":"b"}`, true),
+		call("d", "Read", `{"file_path":"f"}`, false),
+		call("e", "Bash", `{"command":"make"}`, true),
+		call("f", "Bash", `{"command":"make"}`, false),
+		call("g", "Bash", `{"command":"make clean"}`, false),
+	}}
+	arms := map[string]func(*setup){
+		"treated": func(*setup) {},
+		"holdout": func(s *setup) { s.profile.HoldoutShare = 1 },
+		"observe": func(s *setup) { s.profile.Mode = pipeline.Observe },
+	}
+	for arm, with := range arms {
+		e := engine([]pipeline.Component{upper{fake{"upper"}, firstLine}}, with)
+		var sum pipeline.Outcomes
+		for n := range len(s.Steps) + 1 {
+			for range 2 { // every request is sent twice
+				r := send(e, time.Duration(n)*time.Second, s.Body(transcript.Anthropic, n, componenttest.Style{})).Report()
+				if r.Arm != arm {
+					t.Fatalf("arm %q, want %q", r.Arm, arm)
+				}
+				o := r.Outcomes
+				sum = pipeline.Outcomes{Turns: sum.Turns + o.Turns, Conversations: sum.Conversations + o.Conversations, FailedEdits: sum.FailedEdits + o.FailedEdits,
+					RepeatedReads: sum.RepeatedReads + o.RepeatedReads, RepeatedCommands: sum.RepeatedCommands + o.RepeatedCommands, Calls: sum.Calls + o.Calls}
+			}
+		}
+		if want := (pipeline.Outcomes{Turns: 8, Conversations: 1, FailedEdits: 1, RepeatedReads: 1, RepeatedCommands: 1, Calls: 7}); sum != want {
+			t.Errorf("%s: %+v, want %+v", arm, sum, want)
+		}
+		other := s
+		other.User = "adopted"
+		if o := send(e, time.Minute, other.Body(transcript.Anthropic, 7, componenttest.Style{})).Report().Outcomes; o != (pipeline.Outcomes{}) {
+			t.Errorf("%s: what was there before is counted: %+v", arm, o)
+		}
+	}
+}

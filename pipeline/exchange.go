@@ -97,5 +97,7 @@ type Report struct {
 	// Rewrites counts blocks rewritten in a warm prefix for a counted cause:
 	// "adopted", "generation_lost", "passthrough", "deadline", "decision".
 	Rewrites map[string]int
+	// Outcomes are what the agent did, for a comparison of the arms.
+	Outcomes Outcomes
 	Engine   time.Duration
 }

@@ -90,6 +90,9 @@ func (r *run) do() {
 	r.find()
 	r.measure()
 	x.report.Arm = "treated"
+	r.replay()
+	r.keys()
+	x.report.Outcomes = r.outcomes()
 	switch {
 	case r.req.Bypass:
 		x.pass(Bypassed)
@@ -107,8 +110,6 @@ func (r *run) do() {
 	if r.g.Profile.Mode == Observe {
 		x.report.Arm = "observe"
 	}
-	r.replay()
-	r.keys()
 	if !r.pure() {
 		x.pass(DeadlinePassed)
 		r.count("deadline", 1)

@@ -17,7 +17,10 @@ type source struct {
 // callPlan remembers which strings of a call's arguments are sources, as
 // numbers; names are from the product's own list.
 type callPlan struct {
-	parts []argPart
+	parts    []argPart
+	kind     classify.Kind
+	reads    bool           // it reads a file, as a read or by a viewer
+	identity transcript.Sum // keyed
 }
 
 type argPart struct {
@@ -27,7 +30,7 @@ type argPart struct {
 }
 
 func (c *callPlan) size() int {
-	n := 64
+	n := 96
 	for i := range c.parts {
 		n += 96 + c.parts[i].notes.size()
 	}
@@ -95,13 +98,7 @@ func (r *run) resultSource(i int) *source {
 // arguments adds the string arguments of call c that hold new text.
 func (r *run) arguments(c int) {
 	key := r.callKey(c)
-	var cp *callPlan
-	if v, ok := r.e.memo.get(key); ok {
-		cp, _ = v.(*callPlan)
-	}
-	if cp == nil {
-		cp = r.e.memo.put(key, r.callPlan(c)).(*callPlan)
-	}
+	cp := r.planAt(c, key)
 	for i := range cp.parts {
 		a := &cp.parts[i]
 		s := &source{key: key, notes: &a.notes}
@@ -138,10 +135,23 @@ func (r *run) callKey(c int) transcript.Sum {
 	return r.chains[m].Chain(place)
 }
 
+// planOf is what is remembered of call c. Calls are asked for in order.
+func (r *run) planOf(c int) *callPlan { return r.planAt(c, r.callKey(c)) }
+
+func (r *run) planAt(c int, key transcript.Sum) *callPlan {
+	if v, ok := r.e.memo.get(key); ok {
+		if cp, ok := v.(*callPlan); ok {
+			return cp
+		}
+	}
+	return r.e.memo.put(key, r.callPlan(c)).(*callPlan)
+}
+
 // callPlan works out which arguments of call c are sources.
 func (r *run) callPlan(c int) *callPlan {
-	cp := &callPlan{}
 	k := r.classified(c)
+	cp := &callPlan{kind: k.call.Kind, identity: r.e.seed.Chain(transcript.Sum(k.call.Identity))}
+	cp.reads = k.call.Kind == classify.Read || k.call.Sub == classify.Viewer
 	if !k.call.Writes {
 		return cp
 	}
