@@ -74,7 +74,7 @@ func (o *observed) Panicked(stage string) {
 
 // fake is a server under test with the client that Envoy would be.
 type fake struct {
-	t      *testing.T
+	t      testing.TB
 	server *extproc.Server
 	client extprocpb.ExternalProcessorClient
 	seen   *observed
@@ -98,7 +98,7 @@ func settings() *extproc.Settings {
 }
 
 // newFake starts a server whose engine is rewrite; nil: cut "old" out of the body.
-func newFake(t *testing.T, set *extproc.Settings, rewrite func(context.Context, pipeline.Request) *fakeExchange) *fake {
+func newFake(t testing.TB, set *extproc.Settings, rewrite func(context.Context, pipeline.Request) *fakeExchange) *fake {
 	t.Helper()
 	if rewrite == nil {
 		rewrite = cutOld
@@ -155,7 +155,7 @@ func cutOld(_ context.Context, r pipeline.Request) *fakeExchange {
 
 // stream is one exchange, driven by hand.
 type stream struct {
-	t *testing.T
+	t testing.TB
 	extprocpb.ExternalProcessor_ProcessClient
 	cancel context.CancelFunc
 }

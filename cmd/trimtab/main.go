@@ -62,16 +62,7 @@ func run(a *app, args []string) (code int) {
 			code = e.code
 		}
 	}()
-	var c commands
-	parser, err := kong.New(&c,
-		kong.Name("trimtab"),
-		kong.Description("trimtab shortens what LLM agents send to their providers, without breaking the providers' prompt caches."),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Writers(a.stdout, a.stderr),
-		kong.Vars(envoyDefaults()),
-		kong.Exit(func(code int) { panic(exit{code}) }),
-	)
+	parser, err := newParser(a)
 	if err != nil {
 		fmt.Fprintln(a.stderr, "trimtab:", err)
 		return exitError
@@ -90,6 +81,18 @@ func run(a *app, args []string) (code int) {
 		return exitError
 	}
 	return exitOK
+}
+
+func newParser(a *app) (*kong.Kong, error) {
+	return kong.New(&commands{},
+		kong.Name("trimtab"),
+		kong.Description("trimtab shortens what LLM agents send to their providers, without breaking the providers' prompt caches."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(a.stdout, a.stderr),
+		kong.Vars(envoyDefaults()),
+		kong.Exit(func(code int) { panic(exit{code}) }),
+	)
 }
 
 // usageError is a command line that was parsed and still makes no sense.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,5 +107,43 @@ func TestExamplesAreWhatThePrintersPrint(t *testing.T) {
 	code, stdout, stderr = trimtab(t, nil, "config", "check", filepath.Join(examples, "config", "trimtab.yaml"))
 	if code != exitOK || strings.Contains(stdout, "warning") {
 		t.Errorf("%d %s%s", code, stdout, stderr)
+	}
+}
+
+// Every command line in the documentation is one that is understood.
+func TestDocumentedCommandLinesAreUnderstood(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, filepath.Join("..", "..", "README.md"), filepath.Join("..", "..", "deploy", "examples", "README.md"))
+	t.Chdir(filepath.Join("..", "..")) // as a reader would be
+	seen := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(strings.TrimPrefix(page, filepath.Join("..", "..")+string(filepath.Separator)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
+			rest, ok := strings.CutPrefix(strings.TrimSpace(line), "bin/trimtab ")
+			if !ok {
+				continue
+			}
+			seen++
+			if strings.Contains(rest, "../shared/") {
+				continue // recorded conversations that not everyone has
+			}
+			parser, err := newParser(&app{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := parser.Parse(strings.Fields(rest)); err != nil {
+				t.Errorf("%s: trimtab %s: %v", page, rest, err)
+			}
+		}
+	}
+	if seen < 4 {
+		t.Errorf("saw only %d command lines", seen)
 	}
 }

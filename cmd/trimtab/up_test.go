@@ -93,10 +93,13 @@ func gone(t *testing.T, pid int) {
 	t.Errorf("process %d is still there", pid)
 }
 
+// small is a request with nothing to shorten.
+const small = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`
+
 func fetch(t *testing.T, method, url string) (int, string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`))
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(small))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,6 +168,33 @@ func TestEnvoyEndsWithAKilledTrimtab(t *testing.T) {
 	}
 	r.Wait()
 	gone(t, r.envoy)
+}
+
+// A server that hangs holds a request up for as long as Envoy's patience lasts,
+// and no longer; the request arrives as it was sent.
+func TestRequestsGoOnWhileTrimtabHangs(t *testing.T) {
+	p, err := provider.New(provider.Config{}).Start("", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	r := startUp(t, "--upstream", "anthropic="+p.URL, "--upstream", "openai="+p.URL)
+	if err := r.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	code, body := fetch(t, http.MethodPost, r.url+"/v1/messages")
+	if all := p.Received(); code != 200 || len(all) != 1 || string(all[0].Body) != small {
+		t.Errorf("%d %s", code, body)
+	}
+	if err := r.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestUpFailsWhenEnvoyDies(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -182,5 +183,32 @@ func TestMakefileIsShort(t *testing.T) {
 	}
 	if n := strings.Count(string(text), "\n"); n >= 80 {
 		t.Errorf("%d lines", n)
+	}
+}
+
+// Every make target that a page names is there.
+func TestDocumentedTargetsExist(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []string{"README.md", "CONTRIBUTING.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("(?m)(?:^    |`)make ([a-z-]+)").FindAllStringSubmatch(string(text), -1) {
+			if !strings.Contains(string(makefile), "\n"+m[1]+":") {
+				t.Errorf("%s: there is no target %s", page, m[1])
+			}
+		}
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, test := strings.Index(string(readme), "make run"), strings.Index(string(readme), "make test")
+	if run < 0 || test < run || strings.Contains(string(readme[:run]), "make ") {
+		t.Error("README names make run and make test first")
 	}
 }
