@@ -1,4 +1,3 @@
-// Package storetest is the contract suite of store implementations.
 package storetest
 
 import (

@@ -1,0 +1,2 @@
+// Package storetest is the contract suite of store implementations.
+package storetest
