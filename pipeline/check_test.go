@@ -30,16 +30,3 @@ func TestSoundFindsEveryForeignByte(t *testing.T) {
 		t.Error("half an object is accepted")
 	}
 }
-
-// The fast check of a string's inside agrees with a JSON reader.
-func FuzzInside(f *testing.F) {
-	for _, s := range []string{"", "plain text of more than eight bytes", `a\n\u00e9\"\\\/`, "tab\there", `quote"`, `bad\x`, `cut\`, `\u12`, "é漢😀\x7f", "1234567\"", "12345678\x1f"} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, s []byte) {
-		want := valid([]byte(`"` + string(s) + `"`))
-		if got := inside(s); got != want {
-			t.Fatalf("%q: got %v, want %v", s, got, want)
-		}
-	})
-}

@@ -47,7 +47,7 @@ func (t *Transcript) arguments(i int) argumentsOf {
 
 // strings collects the strings of the next value.
 func (r *reader) strings(a *argumentsOf, name, path string) error {
-	switch r.dec.PeekKind() {
+	switch r.peek() {
 	case '{':
 		_, err := r.object(func(m member) error {
 			p := m.key

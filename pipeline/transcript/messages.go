@@ -7,11 +7,11 @@ import (
 
 // messages reads the transcript of the Anthropic and Chat dialects.
 func (p *parser) messages() error {
-	if p.dec.PeekKind() != '[' {
+	if p.peek() != '[' {
 		return fmt.Errorf("%w: messages is no array", ErrShape)
 	}
 	span, err := p.array(func(i int) error {
-		if p.dec.PeekKind() != '{' {
+		if p.peek() != '{' {
 			return fmt.Errorf("%w: message %d is no object", ErrShape, i)
 		}
 		if p.t.Dialect == OpenAIChat {
@@ -31,14 +31,14 @@ func (p *parser) anthropicMessage(i int) error {
 	span, err := p.object(func(m member) error {
 		switch m.key {
 		case "role":
-			if err := seen.once(m.key); err != nil {
+			if err := seen.once(m); err != nil {
 				return err
 			}
 			v, kind, err := p.value()
 			msg.Role = p.text(v, kind)
 			return err
 		case "content":
-			if err := seen.once(m.key); err != nil {
+			if err := seen.once(m); err != nil {
 				return err
 			}
 			var err error
@@ -112,7 +112,7 @@ func (p *parser) chatMessage(i int) error {
 	span, err := p.object(func(m member) error {
 		switch m.key {
 		case "role", "content", "tool_calls", "tool_call_id", "function_call", "name":
-			if err := seen.once(m.key); err != nil {
+			if err := seen.once(m); err != nil {
 				return err
 			}
 		case "cache_control", "cachePoint":
@@ -123,7 +123,7 @@ func (p *parser) chatMessage(i int) error {
 		default:
 			return p.skip()
 		}
-		kind := p.dec.PeekKind()
+		kind := p.peek()
 		switch {
 		case m.key == "content":
 			var err error
@@ -164,7 +164,7 @@ func (p *parser) chatMessage(i int) error {
 // chatCalls reads tool_calls.
 func (p *parser) chatCalls(message int) error {
 	_, err := p.array(func(int) error {
-		if p.dec.PeekKind() != '{' {
+		if p.peek() != '{' {
 			return p.skip()
 		}
 		return p.chatCall(message, false)
@@ -187,10 +187,10 @@ func (p *parser) chatCall(message int, legacy bool) error {
 	}
 	var seen seenKeys
 	_, err := p.object(func(m member) error {
-		if err := seen.once(m.key); err != nil {
+		if err := seen.once(m); err != nil {
 			return err
 		}
-		if (m.key == "function" || m.key == "custom") && p.dec.PeekKind() == '{' {
+		if (m.key == "function" || m.key == "custom") && p.peek() == '{' {
 			_, err := p.object(inner)
 			return err
 		}
@@ -212,7 +212,7 @@ func (p *parser) chatCall(message int, legacy bool) error {
 
 // input reads the transcript of Responses: a string or items.
 func (p *parser) input() error {
-	switch p.dec.PeekKind() {
+	switch p.peek() {
 	case '"':
 		v, _, err := p.value()
 		p.t.messagesSpan = v
@@ -230,7 +230,7 @@ func (p *parser) input() error {
 
 // item reads one input item.
 func (p *parser) item(i int) error {
-	if p.dec.PeekKind() != '{' {
+	if p.peek() != '{' {
 		return fmt.Errorf("%w: input item %d is no object", ErrShape, i)
 	}
 	var msg Message
@@ -238,7 +238,7 @@ func (p *parser) item(i int) error {
 	var seen seenKeys
 	span, err := p.object(func(m member) error {
 		if m.key == "role" {
-			if err := seen.once(m.key); err != nil {
+			if err := seen.once(m); err != nil {
 				return err
 			}
 			v, kind, err := p.value()

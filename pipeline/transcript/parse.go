@@ -3,8 +3,6 @@ package transcript
 import (
 	"fmt"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Parse locates everything in body that trimtab looks at. The dialect is a
@@ -12,7 +10,7 @@ import (
 // The transcript refers to body, which must not change afterwards.
 func Parse(d Dialect, body []byte) (*Transcript, error) {
 	p := &parser{reader: newReader(body), t: &Transcript{Dialect: d, Body: body}}
-	if p.dec.PeekKind() != '{' {
+	if p.peek() != '{' {
 		if _, _, err := p.value(); err != nil {
 			return nil, err
 		}
@@ -45,7 +43,7 @@ func (p *parser) top(m member, seen *seenKeys) error {
 	switch m.key {
 	case "model", "stream", "system", "instructions", "tools", "messages", "input", "metadata", "prompt_cache_key",
 		"context_management", "truncation", "previous_response_id", "conversation", "cache_control":
-		if err := seen.once(m.key); err != nil {
+		if err := seen.once(m); err != nil {
 			return err
 		}
 	default:
@@ -94,8 +92,8 @@ func (p *parser) option(m member, v Span, edits bool) {
 }
 
 // text is a string's text, or "" for any other kind.
-func (p *parser) text(v Span, kind jsontext.Kind) string {
-	if kind != '"' {
+func (p *parser) text(v Span, k kind) string {
+	if k != '"' {
 		return ""
 	}
 	return p.str(v)
@@ -103,7 +101,7 @@ func (p *parser) text(v Span, kind jsontext.Kind) string {
 
 // metadata finds the client's ids for the conversation.
 func (p *parser) metadata() error {
-	if p.dec.PeekKind() != '{' {
+	if p.peek() != '{' {
 		return p.skip()
 	}
 	_, err := p.object(func(m member) error {
@@ -124,13 +122,13 @@ func (p *parser) metadata() error {
 
 // tools reads the declarations.
 func (p *parser) tools() error {
-	if p.dec.PeekKind() != '[' {
+	if p.peek() != '[' {
 		v, _, err := p.value()
 		p.t.toolsSpan = v
 		return err
 	}
 	span, err := p.array(func(int) error {
-		if p.dec.PeekKind() != '{' {
+		if p.peek() != '{' {
 			return p.skip()
 		}
 		var tool Tool
@@ -146,7 +144,7 @@ func (p *parser) tools() error {
 // tool reads one declaration, or the function inside one.
 func (p *parser) tool(tool *Tool) (Span, error) {
 	return p.object(func(m member) error {
-		kind := p.dec.PeekKind()
+		kind := p.peek()
 		switch {
 		case m.key == "name" && kind == '"':
 			v, _, err := p.value()
@@ -165,7 +163,7 @@ func (p *parser) tool(tool *Tool) (Span, error) {
 // schema notes the names of the top-level parameters.
 func (p *parser) schema(tool *Tool) error {
 	_, err := p.object(func(m member) error {
-		if m.key != "properties" || p.dec.PeekKind() != '{' {
+		if m.key != "properties" || p.peek() != '{' {
 			return p.skip()
 		}
 		_, err := p.object(func(m member) error {
@@ -187,7 +185,7 @@ func (p *parser) system() error {
 // content reads a string, or an array of blocks, or skips anything else. raw
 // collects what a block says of calls and results; nil where there are none.
 func (p *parser) content(blocks *[]Block, raw *[]rawBlock) (Span, error) {
-	switch p.dec.PeekKind() {
+	switch p.peek() {
 	case '"':
 		v, _, err := p.value()
 		*blocks = append(*blocks, Block{Type: "text", Span: v, Text: v, Bare: true})
@@ -224,7 +222,7 @@ type rawBlock struct {
 func (p *parser) block() (Block, rawBlock, error) {
 	var b Block
 	var rb rawBlock
-	if p.dec.PeekKind() != '{' {
+	if p.peek() != '{' {
 		v, kind, err := p.value()
 		b.Span, b.Type = v, "unknown"
 		if kind == '"' {
@@ -242,7 +240,7 @@ func (p *parser) block() (Block, rawBlock, error) {
 func (p *parser) blockMember(m member, b *Block, rb *rawBlock, seen *seenKeys) error {
 	switch m.key {
 	case "type", "text", "id", "name", "input", "tool_use_id", "call_id", "content", "output", "is_error", "arguments", "action":
-		if err := seen.once(m.key); err != nil {
+		if err := seen.once(m); err != nil {
 			return err
 		}
 	case "cache_control", "cachePoint":
@@ -250,7 +248,7 @@ func (p *parser) blockMember(m member, b *Block, rb *rawBlock, seen *seenKeys) e
 	default:
 		return p.skip()
 	}
-	kind := p.dec.PeekKind()
+	kind := p.peek()
 	if (m.key == "content" || m.key == "output") && (kind == '[' || kind == '"') {
 		rb.hasContent, rb.bareContent = true, kind == '"'
 		span, err := p.content(&rb.parts, nil)

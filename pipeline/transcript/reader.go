@@ -1,12 +1,9 @@
 package transcript
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"slices"
 )
 
 // The reasons for which Parse refuses a body. They are matched with errors.Is;
@@ -19,51 +16,32 @@ var (
 	ErrShape = errors.New("not a known shape")
 )
 
-// reader walks JSON and knows the byte offsets of what it reads.
+// reader walks JSON and knows the byte offsets of what it reads. It accepts what
+// providers may accept: duplicate names and invalid UTF-8. Where a duplicate
+// would matter, the parser refuses it by itself.
 type reader struct {
-	body []byte
-	dec  *jsontext.Decoder
+	body  []byte
+	at    int // where it stands
+	depth int // how many objects and arrays it is in
 }
 
-// newReader accepts what providers may accept: duplicate names and invalid
-// UTF-8. Where a duplicate would matter, the parser refuses it by itself.
-func newReader(body []byte) *reader {
-	return &reader{body: body, dec: jsontext.NewDecoder(bytes.NewBuffer(body),
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-}
-
-func syntax(err error) error { return fmt.Errorf("%w: %w", ErrSyntax, err) }
+func newReader(body []byte) *reader { return &reader{body: body} }
 
 // value reads one whole value and returns its span and kind.
-func (r *reader) value() (Span, jsontext.Kind, error) {
-	v, err := r.dec.ReadValue()
-	if err != nil {
-		return Span{}, 0, syntax(err)
+func (r *reader) value() (Span, kind, error) {
+	k := r.peek()
+	s := Span{Start: r.at}
+	if err := r.skip(); err != nil {
+		return Span{}, 0, err
 	}
-	end := int(r.dec.InputOffset())
-	return Span{end - len(v), end}, v.Kind(), nil
-}
-
-// skip reads one whole value without returning it.
-func (r *reader) skip() error {
-	if err := r.dec.SkipValue(); err != nil {
-		return syntax(err)
-	}
-	return nil
-}
-
-// token reads one token and returns where it ends.
-func (r *reader) token() (int, error) {
-	if _, err := r.dec.ReadToken(); err != nil {
-		return 0, syntax(err)
-	}
-	return int(r.dec.InputOffset()), nil
+	s.End = r.at
+	return s, k, nil
 }
 
 // end checks that nothing but white space follows.
 func (r *reader) end() error {
-	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: bytes after the end", ErrSyntax)
+	if r.next(); r.at < len(r.body) {
+		return r.syntax()
 	}
 	return nil
 }
@@ -71,6 +49,7 @@ func (r *reader) end() error {
 // member is one member of an object, located before its value is read.
 type member struct {
 	key   string // decoded, so that an escaped spelling is the same key
+	known int8   // its place in knownKeys, -1 if it is none of them
 	start int    // where the key's quote stands
 	prev  int    // where the member before, or the opening brace, ends
 	first bool
@@ -79,48 +58,58 @@ type member struct {
 // object reads an object and calls f for each member; f reads the value. It
 // returns the object's span.
 func (r *reader) object(f func(m member) error) (Span, error) {
-	end, err := r.token()
+	r.next()
+	s := Span{Start: r.at}
+	m := member{prev: s.Start + 1, first: true}
+	more, err := r.open('{')
+	for more && err == nil {
+		if err = r.member(&m); err != nil {
+			break
+		}
+		if err = f(m); err != nil {
+			break
+		}
+		m.prev, m.first = r.at, false
+		more, err = r.more('{')
+	}
 	if err != nil {
 		return Span{}, err
 	}
-	s := Span{Start: end - 1}
-	m := member{prev: end, first: true}
-	for r.dec.PeekKind() != '}' {
-		k, err := r.dec.ReadValue()
-		if err != nil {
-			return Span{}, syntax(err)
-		}
-		m.start = int(r.dec.InputOffset()) - len(k)
-		m.key = key(k)
-		if err := f(m); err != nil {
-			return Span{}, err
-		}
-		m.prev, m.first = int(r.dec.InputOffset()), false
-	}
-	if s.End, err = r.token(); err != nil {
-		return Span{}, err
-	}
+	s.End = r.at
 	return s, nil
+}
+
+// member reads a member's name, up to its value.
+func (r *reader) member(m *member) error {
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	m.start = name.Start
+	m.key, m.known = key(r.body[name.Start:name.End])
+	if r.peek() == 0 {
+		return r.syntax()
+	}
+	return nil
 }
 
 // array reads an array and calls f before each element; f reads the element.
 func (r *reader) array(f func(i int) error) (Span, error) {
-	end, err := r.token()
+	r.next()
+	s := Span{Start: r.at}
+	more, err := r.open('[')
+	for i := 0; more && err == nil; i++ {
+		if r.peek() == 0 {
+			return Span{}, r.syntax()
+		}
+		if err = f(i); err == nil {
+			more, err = r.more('[')
+		}
+	}
 	if err != nil {
 		return Span{}, err
 	}
-	s := Span{Start: end - 1}
-	for i := 0; r.dec.PeekKind() != ']'; i++ {
-		if r.dec.PeekKind() == 0 {
-			break // let the token below report the error
-		}
-		if err := f(i); err != nil {
-			return Span{}, err
-		}
-	}
-	if s.End, err = r.token(); err != nil {
-		return Span{}, err
-	}
+	s.End = r.at
 	return s, nil
 }
 
@@ -148,16 +137,21 @@ func (r *reader) removal(m member, end int) Span {
 	return Span{m.start, end}
 }
 
-// key is a member's name, decoded, so that an escaped spelling is the same key.
-// The names that the parser looks at cost no allocation.
-func key(raw []byte) string {
-	for _, k := range knownKeys {
-		if len(raw) == len(k)+2 && string(raw[1:len(raw)-1]) == k {
-			return k
+// key is a member's name, decoded, so that an escaped spelling is the same key,
+// and its place in knownKeys. The names that the parser looks at cost no
+// allocation.
+func key(raw []byte) (name string, known int8) {
+	inside := raw[1 : len(raw)-1]
+	for i, k := range knownKeys {
+		if string(inside) == k {
+			return k, int8(i)
 		}
 	}
-	k, _ := Decode(raw)
-	return k
+	name, _ = Decode(raw)
+	if len(name) == len(inside) {
+		return name, -1 // no escape has shortened it, and so it is none of them
+	}
+	return name, int8(slices.Index(knownKeys[:], name))
 }
 
 // knownKeys are the names that the parser looks at, the most frequent first. The
@@ -172,25 +166,18 @@ var knownKeys = [...]string{
 // seenKeys refuses keys that stand twice: which one a provider takes is unknown.
 type seenKeys uint64
 
-func (s *seenKeys) once(key string) error {
-	for i, k := range knownKeys {
-		if k != key {
-			continue
-		}
-		if *s&(1<<i) != 0 {
-			return fmt.Errorf("%w: the key %q stands twice", ErrShape, key)
-		}
-		*s |= 1 << i
+func (s *seenKeys) once(m member) error {
+	if m.known < 0 {
 		return nil
 	}
+	if *s&(1<<m.known) != 0 {
+		return fmt.Errorf("%w: the key %q stands twice", ErrShape, m.key)
+	}
+	*s |= 1 << m.known
 	return nil
 }
 
 func (s seenKeys) has(key string) bool {
-	for i, k := range knownKeys {
-		if k == key {
-			return s&(1<<i) != 0
-		}
-	}
-	return false
+	i := slices.Index(knownKeys[:], key)
+	return i >= 0 && s&(1<<i) != 0
 }
