@@ -89,7 +89,11 @@ func (p *Process) start(ctx context.Context, o StartOptions) error {
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		return fmt.Errorf("start envoy: %w", err)
 	}
-	args := []string{"-c", file, "--disable-hot-restart", "--log-level", "warning", "--drain-time-s", "1", "--file-flush-interval-msec", "500"}
+	args := []string{
+		"-c", file, "--disable-hot-restart", "--drain-time-s", "1", "--file-flush-interval-msec", "500",
+		// Envoy's main part warns of limits that an Envoy on a desk does not need.
+		"--log-level", "warning", "--component-log-level", "main:error",
+	}
 	if o.Concurrency > 0 {
 		args = append(args, "--concurrency", strconv.Itoa(o.Concurrency))
 	}
