@@ -110,11 +110,13 @@ func shorter(text string, n int) bool {
 	return len(text) < n || len(text) < n*utf8.UTFMax && utf8.RuneCountInString(text) < n
 }
 
-// Work is bounded in bytes compared or searched, so that the outcome repeats:
-// a multiple of the block's length, and a floor for short blocks.
+// Work is bounded in bytes compared or searched and lines looked up, so that the
+// outcome repeats: a multiple of the block's length, and a floor for short
+// blocks. Over a prefix that is a multiple of its length too, since results
+// under min_chars are not looked at.
 const (
-	workFactor = 96
-	workFloor  = 4 << 20
+	workFactor = 64
+	workFloor  = 512 << 10
 )
 
 // target is the work on one block.

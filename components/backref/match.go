@@ -128,6 +128,7 @@ func (t *target) find() (runs, tall *finder) {
 		if own != 0 && n.base != 0 && own != n.base && !t.c.settings.GetCrossPath() {
 			continue // files of other names
 		}
+		t.budget -= len(n.win)
 		t.search(i, n, runs, tall)
 		if t.budget < 0 {
 			break

@@ -128,7 +128,7 @@ func (q *quoter) leftmost(start, end int, works func(string) bool) (quote, bool)
 	text := q.a.text
 	tries := 0
 	for from := start; from < end && tries < maxStarts; from++ {
-		if text[from] == ' ' || !quotable(text[from]) {
+		if text[from] == ' ' || !quotable(text[from]) || from > start && !wordStart(text, from) {
 			continue
 		}
 		to := from
@@ -156,6 +156,11 @@ func (q *quoter) leftmost(start, end int, works func(string) bool) (quote, bool)
 // minQuote is how long a quote is at least, in bytes, if the line has as much: a
 // shorter one is hard to find for a reader.
 const minQuote = 8
+
+// wordStart says that a word, or the first mark after a space, starts at i.
+func wordStart(text string, i int) bool {
+	return !wordByte(text[i-1]) && (wordByte(text[i]) || text[i-1] == ' ' || text[i-1] == '\t')
+}
 
 // wordEnd says that a word ends before position i, and no space stands there.
 func wordEnd(text string, i int) bool {
