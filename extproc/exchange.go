@@ -77,21 +77,16 @@ func (x *exchange) pass(why pipeline.Reason) {
 }
 
 // abandon is for a request that goes out as it came although the engine may
-// think otherwise: what the engine wants to remember of it must not hold.
+// think otherwise, and must hear of it: what it wrote is not what was sent.
 func (x *exchange) abandon(why pipeline.Reason) {
 	if x.rewritten != nil {
-		x.rewritten.Responded(refusedStatus, x.s.opt.Now())
-		x.rewritten = nil
+		x.rewritten.SentRaw()
 	}
 	x.summary.Report.Reason = why
 	x.summary.Report.BytesAfter, x.summary.Report.TokensAfter = x.summary.Report.BytesBefore, x.summary.Report.TokensBefore
 	x.summary.Report.Components = nil
 	x.free()
 }
-
-// refusedStatus makes the engine forget an exchange: a provider that refuses a
-// request has cached nothing of it.
-const refusedStatus = 503
 
 func (x *exchange) free() {
 	x.s.bytes.release(x.held)

@@ -34,10 +34,17 @@ type fakeExchange struct {
 	usage  []promptcache.Usage
 	why    []string
 	closed int
+	raw    bool
 }
 
 func (x *fakeExchange) Body() []byte            { return x.body }
 func (x *fakeExchange) Report() pipeline.Report { return x.report }
+
+func (x *fakeExchange) SentRaw() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.raw = true
+}
 
 func (x *fakeExchange) Responded(status int, _ time.Time) {
 	x.mu.Lock()
@@ -252,4 +259,27 @@ func (f *fake) settled() {
 	}
 	streams, bytes := f.server.InFlight()
 	f.t.Errorf("%d streams and %d bytes are held", streams, bytes)
+}
+
+// late waits until the n-th exchange has been closed, and returns it.
+func (f *fake) late(n int) *fakeExchange {
+	f.t.Helper()
+	for range 2000 {
+		f.mu.Lock()
+		if len(f.returned) >= n {
+			x := f.returned[n-1]
+			f.mu.Unlock()
+			x.mu.Lock()
+			closed := x.closed
+			x.mu.Unlock()
+			if closed > 0 {
+				return x
+			}
+		} else {
+			f.mu.Unlock()
+		}
+		time.Sleep(time.Millisecond)
+	}
+	f.t.Fatal("the exchange was never closed")
+	return nil
 }

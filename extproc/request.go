@@ -236,10 +236,10 @@ func (x *exchange) run() []byte {
 		return o.x.Body()
 	case <-hard.Done():
 		// Whatever it comes to, this request goes out without it.
-		now := x.s.opt.Now
 		go func() {
 			if o := <-done; o.x != nil {
-				o.x.Responded(refusedStatus, now())
+				o.x.SentRaw()
+				o.x.Close()
 			}
 		}()
 		why := pipeline.DeadlinePassed

@@ -360,10 +360,10 @@ func TestPanicsCostTheRewriteOnly(t *testing.T) {
 	f.settled()
 }
 
-// badExchange panics where it is asked for its body.
-func TestPanicAfterTheEngineMakesItForget(t *testing.T) {
+// A body that the engine emptied is sent with its length of 0, whatever it was.
+func TestAnEmptyRewriteIsSentAsSuch(t *testing.T) {
 	f := newFake(t, settings(), func(_ context.Context, r pipeline.Request) *fakeExchange {
-		return &fakeExchange{body: []byte{}} // an empty body has no first byte to compare
+		return &fakeExchange{body: []byte{}}
 	})
 	s := f.open("")
 	s.ask(post(7))
@@ -392,6 +392,10 @@ func TestDeadlineLetsTheRequestGoOn(t *testing.T) {
 		t.Errorf("summary: %+v", sum)
 	}
 	f.settled()
+	late := f.late(1)
+	if !late.raw || len(late.status) != 0 {
+		t.Errorf("the engine believes that its late body was sent: %+v", late)
+	}
 }
 
 func TestBytesInFlightAreBounded(t *testing.T) {

@@ -39,6 +39,9 @@ type Exchange interface {
 	Body() []byte
 	// Report says what happened to the request.
 	Report() pipeline.Report
+	// SentRaw notes that the request went out as it came although Body says
+	// otherwise. It comes before Responded and Close.
+	SentRaw()
 	// Responded notes the answer's status; 0: nobody knows.
 	Responded(status int, at time.Time)
 	// Close ends the exchange; without an answer its outcome is unknown.

@@ -538,3 +538,16 @@ func TestOutcomesCountWhatIsNew(t *testing.T) {
 		}
 	}
 }
+
+// A rewrite that came too late was not sent, and the next turn knows it.
+func TestSentRawCountsAsARawTurn(t *testing.T) {
+	e := engine([]pipeline.Component{upper{fake{"upper"}, firstLine}})
+	send(e, 0, body(1))
+	x := e.Rewrite(context.Background(), pipeline.Request{Path: "/v1/messages", Body: body(2), Now: start.Add(time.Second)})
+	x.SentRaw()
+	x.Responded(200, start.Add(time.Second))
+	next := send(e, 2*time.Second, body(3)).Report()
+	if len(next.Violations) != 0 || next.Rewrites["passthrough"] != 1 {
+		t.Errorf("violations %v, rewrites %v", next.Violations, next.Rewrites)
+	}
+}

@@ -48,6 +48,11 @@ func (x *Exchange) Responded(status int, at time.Time) {
 	})
 }
 
+// SentRaw notes that the caller forwarded the request as it came although Body
+// says otherwise: it was too late, or could not be used. The turn then counts as
+// one that went out raw. It must come before Responded and Close.
+func (x *Exchange) SentRaw() { x.raw = true }
+
 // Close ends the exchange. Without an answer seen, the outcome is unknown.
 func (x *Exchange) Close() { x.Responded(0, time.Time{}) }
 
