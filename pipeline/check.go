@@ -8,16 +8,18 @@ import (
 
 // sound proves the spliced body: everything outside the changes is the received
 // body, byte for byte, and what was put in is valid JSON where it stands. It
-// looks at the bytes alone and shares nothing with what wrote them.
-func sound(in, out []byte, changes []transcript.Change) bool {
+// looks at the bytes alone and shares nothing with what wrote them. Digests that
+// it works out are noted in changes.
+func sound(seen *transcript.Seen, in, out []byte, changes []transcript.Change) bool {
 	from, to := 0, 0
-	for _, c := range changes {
+	for i := range changes {
+		c := &changes[i]
 		same := c.Span.Start - from
 		if same < 0 || to+same+c.Len > len(out) || !bytes.Equal(in[from:c.Span.Start], out[to:to+same]) {
 			return false
 		}
 		to += same
-		if !fits(in[c.Span.Start], out[to:to+c.Len]) {
+		if !fits(seen, in[c.Span.Start], out[to:to+c.Len], &c.Sum) {
 			return false
 		}
 		from, to = c.Span.End, to+c.Len
@@ -26,11 +28,13 @@ func sound(in, out []byte, changes []transcript.Change) bool {
 }
 
 // fits says that put may stand where a value that opened with was stood: a
-// string for a string, one or more objects for an object.
-func fits(was byte, put []byte) bool {
+// string for a string, one or more objects for an object. sum is set to the
+// digest of a string.
+func fits(seen *transcript.Seen, was byte, put []byte, sum *transcript.Sum) (ok bool) {
 	switch was {
 	case '"':
-		return transcript.ValidString(put)
+		*sum, ok = seen.String(put)
+		return ok
 	case '{':
 		return transcript.Valid(append(append([]byte{'['}, put...), ']'))
 	}

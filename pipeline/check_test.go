@@ -7,6 +7,7 @@ import (
 )
 
 func TestSoundFindsEveryForeignByte(t *testing.T) {
+	seen := transcript.NewSeen(transcript.NewHasher())
 	in := `{"a":"old","b":"keep"}`
 	change := []transcript.Change{{Span: transcript.Span{Start: 5, End: 10}, Len: 3}}
 	for out, want := range map[string]bool{
@@ -18,15 +19,15 @@ func TestSoundFindsEveryForeignByte(t *testing.T) {
 		`{"a":1.0,"b":"keep"}`:  false, // a number for a string
 		`{"a":"n"`:              false,
 	} {
-		if got := sound([]byte(in), []byte(out), change); got != want {
+		if got := sound(seen, []byte(in), []byte(out), change); got != want {
 			t.Errorf("%s: got %v", out, got)
 		}
 	}
 	object := []transcript.Change{{Span: transcript.Span{Start: 1, End: 3}, Len: 5}}
-	if !sound([]byte(`[{}]`), []byte(`[{},{}]`), object) {
+	if !sound(seen, []byte(`[{}]`), []byte(`[{},{}]`), object) {
 		t.Error("two objects for one are refused")
 	}
-	if sound([]byte(`[{}]`), []byte(`[{},{]`), []transcript.Change{{Span: transcript.Span{Start: 1, End: 3}, Len: 4}}) {
+	if sound(seen, []byte(`[{}]`), []byte(`[{},{]`), []transcript.Change{{Span: transcript.Span{Start: 1, End: 3}, Len: 4}}) {
 		t.Error("half an object is accepted")
 	}
 }

@@ -23,7 +23,7 @@ func (exactSum) size() int { return 96 }
 
 // exact is a keyed digest of the leaf's exact bytes.
 func (r *run) exact(l *leaf) store.Key {
-	key := l.block.Chain(transcript.Sum{byte(l.part), byte(l.part >> 8), 3})
+	key := r.e.hasher.Chain(l.block, transcript.Sum{byte(l.part), byte(l.part >> 8), 3})
 	if v, ok := r.e.memo.get(key); ok {
 		if s, ok := v.(exactSum); ok {
 			return store.Key(s)

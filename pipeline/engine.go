@@ -40,6 +40,7 @@ type Engine struct {
 	keyer   store.Keyer
 	seed    transcript.Sum
 	hasher  transcript.Hasher
+	seen    *transcript.Seen
 	tracker *promptcache.Tracker
 	memo    *memo
 
@@ -63,6 +64,7 @@ func New(opt Options) *Engine {
 		opt.MaxGenerations = 64
 	}
 	e := &Engine{opt: opt, keyer: store.NewKeyer(opt.Secret), hasher: transcript.NewHasher(), memo: newMemo(opt.MemoBytes), alive: map[string]*Generation{}}
+	e.seen = transcript.NewSeen(e.hasher)
 	k := e.keyer.Key([]byte("chain"))
 	copy(e.seed[:], k[:])
 	e.tracker = promptcache.NewTracker(opt.MaxConversations, func(pin any) {
@@ -174,7 +176,7 @@ func (e *Engine) rewrite(ctx context.Context, req Request, x *Exchange) {
 		return
 	}
 	x.report.Dialect = d
-	t, err := transcript.Parse(d, req.Body)
+	t, err := e.seen.Parse(d, req.Body)
 	switch {
 	case errors.Is(err, transcript.ErrSyntax):
 		x.pass(BadJSON)

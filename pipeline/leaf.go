@@ -35,6 +35,7 @@ func (r *run) find() {
 // the generation, the facts of the request, the messages before it, the blocks
 // before it in its message, and the decisions in force up to it.
 func (r *run) keys() {
+	h := r.e.hasher
 	var facts transcript.Sum
 	copy(facts[:], r.t.Dialect)
 	if r.facts.ProviderEdits {
@@ -43,7 +44,7 @@ func (r *run) keys() {
 	if r.facts.EditsByLine {
 		facts[15] |= 2
 	}
-	chain := r.g.seed.Chain(facts)
+	chain := h.Chain(r.g.seed, facts)
 	r.chains = make([]transcript.Sum, len(r.dig.Messages))
 	li := 0
 	for m, d := range r.dig.Messages {
@@ -52,23 +53,23 @@ func (r *run) keys() {
 			l := r.leaves[li]
 			last := r.t.Results[l.result].Block
 			if last < 0 {
-				inside = inside.Chain(l.block)
+				inside = h.Chain(inside, l.block)
 			}
 			for ; b <= last; b++ {
-				inside = inside.Chain(d.Blocks[b])
+				inside = h.Chain(inside, d.Blocks[b])
 			}
 			if l.decision != nil {
 				s := l.decision.sum()
-				inside, decisions = inside.Chain(s), append(decisions, s)
+				inside, decisions = h.Chain(inside, s), append(decisions, s)
 			}
 			l.key = inside // what follows in the message does not matter
 			if l.part > 0 {
-				l.key = l.key.Chain(transcript.Sum{byte(l.part), byte(l.part >> 8), 1})
+				l.key = h.Chain(l.key, transcript.Sum{byte(l.part), byte(l.part >> 8), 1})
 			}
 		}
-		chain = chain.Chain(d.Sum)
+		chain = h.Chain(chain, d.Sum)
 		for _, s := range decisions {
-			chain = chain.Chain(s)
+			chain = h.Chain(chain, s)
 		}
 		r.chains[m] = chain
 	}

@@ -150,7 +150,7 @@ func (r *run) finish() {
 		r.law(x.out)
 		return
 	}
-	if !sound(r.t.Body, body, changes) {
+	if !sound(r.e.seen, r.t.Body, body, changes) {
 		x.pass(OutputInvalid)
 		return
 	}
@@ -270,7 +270,7 @@ type headCount int
 func (headCount) size() int { return 64 }
 
 func (r *run) headTokens() int {
-	key := r.e.seed.Chain(r.dig.Head)
+	key := r.e.hasher.Chain(r.e.seed, r.dig.Head)
 	if v, ok := r.e.memo.get(key); ok {
 		if n, ok := v.(headCount); ok {
 			return int(n)

@@ -132,7 +132,7 @@ func (r *run) callKey(c int) transcript.Sum {
 	}
 	place := transcript.Sum{15: 2}
 	binary.LittleEndian.PutUint64(place[:], uint64(c-r.firstCall))
-	return r.chains[m].Chain(place)
+	return r.e.hasher.Chain(r.chains[m], place)
 }
 
 // planOf is what is remembered of call c. Calls are asked for in order.
@@ -150,7 +150,7 @@ func (r *run) planAt(c int, key transcript.Sum) *callPlan {
 // callPlan works out which arguments of call c are sources.
 func (r *run) callPlan(c int) *callPlan {
 	k := r.classified(c)
-	cp := &callPlan{kind: k.call.Kind, identity: r.e.seed.Chain(transcript.Sum(k.call.Identity))}
+	cp := &callPlan{kind: k.call.Kind, identity: r.e.hasher.Chain(r.e.seed, transcript.Sum(k.call.Identity))}
 	cp.reads = k.call.Kind == classify.Read || k.call.Sub == classify.Viewer
 	if !k.call.Writes {
 		return cp

@@ -17,10 +17,10 @@ func linkOf(s transcript.Sum) link { return link(binary.LittleEndian.Uint64(s[:8
 // system and options, element i+1 also messages 0..i. The seed keys it.
 func Chain(seed transcript.Sum, d transcript.Digests) []transcript.Sum {
 	out := make([]transcript.Sum, 0, len(d.Messages)+1)
-	s := seed.Chain(d.Head)
+	s := d.Hasher.Chain(seed, d.Head)
 	out = append(out, s)
 	for _, m := range d.Messages {
-		s = s.Chain(m.Sum)
+		s = d.Hasher.Chain(s, m.Sum)
 		out = append(out, s)
 	}
 	return out
@@ -31,7 +31,7 @@ func prints(seed transcript.Sum, d transcript.Digests) []link {
 	out := make([]link, len(d.Messages))
 	s := seed
 	for i, m := range d.Messages {
-		s = s.Chain(m.Print)
+		s = d.Hasher.Chain(s, m.Print)
 		out[i] = linkOf(s)
 	}
 	return out

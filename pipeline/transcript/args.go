@@ -38,7 +38,7 @@ func (t *Transcript) arguments(i int) argumentsOf {
 		}
 		a.inner, a.nested = []byte(text), true
 	}
-	r := newReader(a.inner)
+	r := reader{body: a.inner}
 	if err := r.strings(&a, "", ""); err != nil || r.end() != nil {
 		a.args, a.spans, a.texts = nil, nil, nil
 	}

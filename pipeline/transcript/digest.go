@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
@@ -14,6 +13,8 @@ type Sum [16]byte
 // Digests are the canonical digests of a transcript's elements: cache
 // breakpoints are left out, and a string content equals one text block.
 type Digests struct {
+	// Hasher made the digests.
+	Hasher Hasher
 	// Head covers tools, system and the options that are part of the input chain.
 	Head Sum
 	// Messages are parallel to Transcript.Messages.
@@ -48,8 +49,8 @@ func (h Hasher) Sum(p []byte) (s Sum) {
 
 // Digest computes the digests of all elements. Its cost is linear in the body.
 func (t *Transcript) Digest(h Hasher) Digests {
-	d := digester{t: t, h: h}
-	out := Digests{Head: d.head(), Messages: make([]MessageDigest, len(t.Messages))}
+	d := digester{t: t, h: h, longs: t.hashed(h)}
+	out := Digests{Hasher: h, Head: d.head(), Messages: make([]MessageDigest, len(t.Messages))}
 	ri := 0
 	for i, m := range t.Messages {
 		md := MessageDigest{Blocks: make([]Sum, len(m.Blocks))}
@@ -72,6 +73,7 @@ func (t *Transcript) Digest(h Hasher) Digests {
 type digester struct {
 	t     *Transcript
 	h     Hasher
+	longs longs // of the body, for without
 	parts []byte
 }
 
@@ -88,25 +90,40 @@ func (d *digester) sum() Sum {
 	return s
 }
 
-// without adds the span less the removed ones, which lie inside it, as one part:
-// where breakpoints stood does not show.
+// without adds the span less the removed ones, which lie inside it, as one part
+// and two more for each long string: where breakpoints stood does not show.
 func (d *digester) without(s Span, removed []Span) {
-	if len(removed) == 0 {
-		d.add(d.t.Body[s.Start:s.End])
-		return
+	piece := func(s Span) {
+		if len(removed) == 0 {
+			d.add(d.t.Body[s.Start:s.End])
+			return
+		}
+		d.add(d.t.AppendWithout(nil, s, removed))
 	}
-	d.add(d.t.AppendWithout(nil, s, removed))
+	at := s.Start
+	for _, l := range d.longs[d.longs.from(at):] {
+		if l.span.End > s.End {
+			break
+		}
+		if slices.ContainsFunc(removed, func(r Span) bool { return r.Start <= l.span.Start && l.span.End <= r.End }) {
+			continue
+		}
+		piece(Span{at, l.span.Start})
+		d.parts = append(d.parts, l.sum[:]...)
+		at = l.span.End
+	}
+	piece(Span{at, s.End})
 }
 
 // head is the digest of what stands before the messages.
 func (d *digester) head() Sum {
 	t := d.t
 	d.add([]byte("tools"))
-	d.add(t.Body[t.toolsSpan.Start:t.toolsSpan.End])
+	d.without(t.toolsSpan, nil)
 	for _, o := range t.options {
 		d.add([]byte("option"))
 		d.add([]byte(o.key))
-		d.add(t.Body[o.value.Start:o.value.End])
+		d.without(o.value, nil)
 	}
 	head := d.sum()
 	blocks := make([]Sum, len(t.System))
@@ -120,7 +137,7 @@ func (d *digester) head() Sum {
 func (d *digester) block(b Block) Sum {
 	if b.Bare || d.onlyText(b) {
 		d.add([]byte("text"))
-		d.add(d.t.Body[b.Text.Start:b.Text.End])
+		d.without(b.Text, nil)
 		return d.sum()
 	}
 	d.add([]byte("block"))
@@ -197,14 +214,12 @@ func (d *digester) print(m Message, shell Sum, blocks []Sum, results []Result) S
 	return d.sum()
 }
 
-// Chain is the running digest of s and what follows it. It is the same in every
-// process.
-func (s Sum) Chain(next Sum) Sum {
+// Chain is the running digest of what came before and what follows it.
+func (h Hasher) Chain(before, next Sum) Sum {
 	var both [32]byte
-	copy(both[:16], s[:])
+	copy(both[:16], before[:])
 	copy(both[16:], next[:])
-	full := sha256.Sum256(both[:])
-	return Sum(full[:16])
+	return h.Sum(both[:])
 }
 
 // AsksOneHour says that a breakpoint anywhere asks for the one-hour cache.

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"math"
 	"slices"
 	"sort"
 )
@@ -9,6 +10,8 @@ import (
 type Change struct {
 	Span Span
 	Len  int
+	// Sum is the digest of the new bytes if it is known; zero if it is not.
+	Sum Sum
 }
 
 // After returns the digests of the body that t's becomes by the changes, which
@@ -20,8 +23,8 @@ func (t *Transcript) After(h Hasher, before Digests, body []byte, changes []Chan
 	for i, c := range changes {
 		m.delta[i+1] = m.delta[i] + c.Len - c.Span.Len()
 	}
-	out := Digests{Head: before.Head, Messages: slices.Clone(before.Messages)}
-	d := digester{t: &Transcript{Body: body}, h: h}
+	out := Digests{Hasher: h, Head: before.Head, Messages: slices.Clone(before.Messages)}
+	d := digester{t: &Transcript{Body: body}, h: h, longs: m.longs(t.hashed(h), h, body)}
 	head := false
 	for i, c := range changes {
 		if t.messagesSpan.Start <= c.Span.Start && c.Span.End <= t.messagesSpan.End {
@@ -32,7 +35,7 @@ func (t *Transcript) After(h Hasher, before Digests, body []byte, changes []Chan
 		head = true
 	}
 	if head {
-		out.Head = out.Head.Chain(d.sum())
+		out.Head = h.Chain(out.Head, d.sum())
 	}
 	for i, msg := range t.Messages {
 		if !m.touches(msg.Span) {
@@ -75,6 +78,34 @@ func (m *mover) spans(in []Span) []Span {
 	for i, s := range in {
 		out[i] = m.span(s)
 	}
+	return out
+}
+
+// longs are the long strings of the new body: the old ones that no change
+// touches, and the new ones.
+func (m *mover) longs(old longs, h Hasher, body []byte) longs {
+	out, next := make(longs, 0, len(old)+len(m.changes)), 0
+	changed := func(upTo int) {
+		for ; next < len(m.changes) && m.changes[next].Span.Start <= upTo; next++ {
+			c := m.changes[next]
+			s := Span{Start: c.Span.Start + m.delta[next]}
+			s.End = s.Start + c.Len
+			if c.Len <= longString || body[s.Start] != '"' {
+				continue
+			}
+			if c.Sum == (Sum{}) {
+				c.Sum = h.Sum(body[s.Start:s.End])
+			}
+			out = append(out, long{s, c.Sum})
+		}
+	}
+	for _, l := range old {
+		changed(l.span.Start)
+		if next == 0 || m.changes[next-1].Span.End < l.span.End {
+			out = append(out, long{m.span(l.span), l.sum})
+		}
+	}
+	changed(math.MaxInt)
 	return out
 }
 

@@ -8,8 +8,12 @@ import (
 // Parse locates everything in body that trimtab looks at. The dialect is a
 // candidate from Detect; a body of another shape is refused with ErrShape.
 // The transcript refers to body, which must not change afterwards.
-func Parse(d Dialect, body []byte) (*Transcript, error) {
-	p := &parser{reader: newReader(body), t: &Transcript{Dialect: d, Body: body}}
+func Parse(d Dialect, body []byte) (*Transcript, error) { return (*Seen)(nil).Parse(d, body) }
+
+// Parse is like the function, but does not scan long strings that it knows.
+func (s *Seen) Parse(d Dialect, body []byte) (*Transcript, error) {
+	t := &Transcript{Dialect: d, Body: body, seen: s}
+	p := &parser{reader: reader{body: body, longs: &t.longs, seen: s}, t: t}
 	if p.peek() != '{' {
 		if _, _, err := p.value(); err != nil {
 			return nil, err
@@ -32,7 +36,7 @@ func Parse(d Dialect, body []byte) (*Transcript, error) {
 }
 
 type parser struct {
-	*reader
+	reader
 	t *Transcript
 }
 

@@ -23,9 +23,10 @@ type reader struct {
 	body  []byte
 	at    int // where it stands
 	depth int // how many objects and arrays it is in
-}
 
-func newReader(body []byte) *reader { return &reader{body: body} }
+	longs *longs // where long strings are noted, if anywhere
+	seen  *Seen  // knows long strings; may be nil
+}
 
 // value reads one whole value and returns its span and kind.
 func (r *reader) value() (Span, kind, error) {

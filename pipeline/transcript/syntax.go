@@ -17,7 +17,7 @@ type kind byte
 // Valid says that v is one JSON value and nothing else but white space. Keys may
 // stand twice, and strings may hold lone surrogates and bytes that are not UTF-8.
 func Valid(v []byte) bool {
-	r := newReader(v)
+	r := reader{body: v}
 	return r.skip() == nil && r.end() == nil
 }
 
@@ -128,7 +128,7 @@ func (r *reader) scalar(k kind) error {
 	end, ok := r.at, false
 	switch k {
 	case '"':
-		end, ok = stringEnd(r.body, r.at)
+		end, ok = r.string()
 	case '0':
 		end, ok = numberEnd(r.body, r.at)
 	case 't':
@@ -143,6 +143,25 @@ func (r *reader) scalar(k kind) error {
 		return r.syntax()
 	}
 	return nil
+}
+
+// string finds the end of the string that begins here. A long one is noted.
+func (r *reader) string() (end int, ok bool) {
+	if len(r.body)-r.at <= longString || r.longs == nil {
+		return stringEnd(r.body, r.at)
+	}
+	if end, ok = stringEnd(r.body[:r.at+longString], r.at); ok {
+		return end, true
+	}
+	l := long{span: Span{Start: r.at}}
+	if r.seen != nil {
+		end, l.sum, ok = r.seen.read(r.body, r.at)
+	} else {
+		end, ok = stringEnd(r.body, r.at)
+	}
+	l.span.End = end
+	*r.longs = append(*r.longs, l)
+	return end, ok
 }
 
 func literalEnd(b []byte, i int, literal string) (end int, ok bool) {

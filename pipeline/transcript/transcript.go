@@ -54,6 +54,8 @@ type Transcript struct {
 	systemSpan   Span
 	options      []option // other members that change what a rewrite may do
 	automatic    []Span   // top-level cache_control members
+	longs        longs
+	seen         *Seen // whose digests longs has; nil: it has none
 }
 
 // option is a member of the request that is part of the input chain.
