@@ -72,8 +72,9 @@ func TestLaw(t *testing.T) {
 						s := componenttest.Generate(rt, rapid.IntRange(0, 8).Draw(rt, "steps"), "")
 						cs, st := build(rt, l.names), newStore()
 						fewer := build(rt, l.names[:len(l.names)-1])
-						p := componenttest.Player{Dialect: d,
-							New: func() *pipeline.Engine { return newEngine(cs, level, st, verifier()) },
+						p := componenttest.Player{
+							Dialect: d,
+							New:     func() *pipeline.Engine { return newEngine(cs, level, st, verifier()) },
 							Reload: func(e *pipeline.Engine) {
 								e.Apply([]pipeline.Profile{{Name: "default", Components: fewer, Level: level}}, "default")
 							},

@@ -74,7 +74,8 @@ func TestT01PrefixStabilityOverASession(t *testing.T) {
 	s := componenttest.Script{System: "rules", User: "go"}
 	for i := range 12 {
 		s.Steps = append(s.Steps, componenttest.Step{Say: "next", Calls: []componenttest.ToolCall{
-			{ID: fmt.Sprint("t", i), Name: "Bash", Args: `{"command":"make"}`, Result: steps(i/4, 150)}}})
+			{ID: fmt.Sprint("t", i), Name: "Bash", Args: `{"command":"make"}`, Result: steps(i/4, 150)},
+		}})
 	}
 	p := componenttest.Player{Dialect: transcript.Anthropic, New: func() *pipeline.Engine { return reportEngine(t) }}
 	var reqs []componenttest.Request
@@ -119,7 +120,8 @@ func TestT03BudgetAndDeadline(t *testing.T) {
 	}
 	// A deadline that fires costs one raw turn; the next one returns.
 	s := componenttest.Script{User: "go", Steps: []componenttest.Step{{Say: "x", Calls: []componenttest.ToolCall{
-		{ID: "a", Name: "Read", Args: `{"file_path":"f"}`, Result: numbered(100)}}}, {Say: "y", User: "more"}}}
+		{ID: "a", Name: "Read", Args: `{"file_path":"f"}`, Result: numbered(100)},
+	}}, {Say: "y", User: "more"}}}
 	e := reportEngine(t)
 	send := func(ctx context.Context, n int) *pipeline.Exchange {
 		x := e.Rewrite(ctx, pipeline.Request{Path: anthropicPath, Body: s.Body(transcript.Anthropic, n, componenttest.Style{}), Now: time.Unix(1_700_000_000+int64(n), 0)})
@@ -143,7 +145,8 @@ func TestT05DeterminismAcrossProcesses(t *testing.T) {
 	for i := range 8 {
 		s.Steps = append(s.Steps, componenttest.Step{Say: "next", Calls: []componenttest.ToolCall{
 			{ID: fmt.Sprint("t", i), Name: "Bash", Args: `{"command":"make"}`, Result: steps(i%3, 80)},
-			{ID: fmt.Sprint("r", i), Name: "Read", Args: `{"file_path":"a.go"}`, Result: numbered(40 + i)}}})
+			{ID: fmt.Sprint("r", i), Name: "Read", Args: `{"file_path":"a.go"}`, Result: numbered(40 + i)},
+		}})
 	}
 	body := s.Body(transcript.Anthropic, len(s.Steps), componenttest.Style{})
 	if os.Getenv("TRIMTAB_TEST_CHILD") != "" {
@@ -316,7 +319,8 @@ func TestT20ExclusionsAndHonestMarks(t *testing.T) {
 // The count is of what is sent: b of the extra inputs.
 func TestCountTokensCountsWhatIsSent(t *testing.T) {
 	s := componenttest.Script{User: "go", Steps: []componenttest.Step{{Say: "x", Calls: []componenttest.ToolCall{
-		{ID: "a", Name: "Read", Args: `{"file_path":"f"}`, Result: numbered(100)}}}}}
+		{ID: "a", Name: "Read", Args: `{"file_path":"f"}`, Result: numbered(100)},
+	}}}}
 	body := s.Body(transcript.Anthropic, 1, componenttest.Style{})
 	sent, _ := forward(t, anthropicPath, body)
 	counted, _ := forward(t, anthropicPath+"/count_tokens", body)

@@ -124,8 +124,10 @@ type setup struct {
 
 func engine(cs []pipeline.Component, with ...func(*setup)) *pipeline.Engine {
 	s := setup{
-		opt: pipeline.Options{Secret: []byte("s"), Store: store.Store{Level: store.Everything,
-			Facts: memory.NewFacts(memory.FactsOptions{}), Texts: memory.NewTexts(memory.TextsOptions{})}},
+		opt: pipeline.Options{Secret: []byte("s"), Store: store.Store{
+			Level: store.Everything,
+			Facts: memory.NewFacts(memory.FactsOptions{}), Texts: memory.NewTexts(memory.TextsOptions{}),
+		}},
 		profile: pipeline.Profile{Name: "default", Components: cs, Level: store.Everything},
 	}
 	for _, w := range with {
@@ -524,8 +526,10 @@ func TestOutcomesCountWhatIsNew(t *testing.T) {
 					t.Fatalf("arm %q, want %q", r.Arm, arm)
 				}
 				o := r.Outcomes
-				sum = pipeline.Outcomes{Turns: sum.Turns + o.Turns, Conversations: sum.Conversations + o.Conversations, FailedEdits: sum.FailedEdits + o.FailedEdits,
-					RepeatedReads: sum.RepeatedReads + o.RepeatedReads, RepeatedCommands: sum.RepeatedCommands + o.RepeatedCommands, Calls: sum.Calls + o.Calls}
+				sum = pipeline.Outcomes{
+					Turns: sum.Turns + o.Turns, Conversations: sum.Conversations + o.Conversations, FailedEdits: sum.FailedEdits + o.FailedEdits,
+					RepeatedReads: sum.RepeatedReads + o.RepeatedReads, RepeatedCommands: sum.RepeatedCommands + o.RepeatedCommands, Calls: sum.Calls + o.Calls,
+				}
 			}
 		}
 		if want := (pipeline.Outcomes{Turns: 8, Conversations: 1, FailedEdits: 1, RepeatedReads: 1, RepeatedCommands: 1, Calls: 7}); sum != want {

@@ -50,7 +50,6 @@ type leaf struct {
 	span         transcript.Span
 	block        transcript.Sum // digest of the block as received
 	key          transcript.Sum // of everything its outcome depends on
-	offset       int
 	over         bool // too much text before it or in it
 	decision     *decision
 	fresh        bool // the outcome was worked out on this turn

@@ -55,8 +55,10 @@ func TestDecide(t *testing.T) {
 	}{
 		{"warm", func() pipeline.View { return view(false, repeated(8)...) }, nil, 0, map[pipeline.Gate]int{pipeline.GateNotCold: 8}},
 		{"cold: all but the last ten messages", func() pipeline.View { return view(true, repeated(8)...) }, nil, 3, map[pipeline.Gate]int{mask.GateRecent: 5}},
-		{"cold and short", func() pipeline.View { return view(true, "short", long, long[:399], long, long, long, long, long) }, nil, 1,
-			map[pipeline.Gate]int{mask.GateRecent: 5, mask.GateSmall: 2}},
+		{
+			"cold and short", func() pipeline.View { return view(true, "short", long, long[:399], long, long, long, long, long) }, nil, 1,
+			map[pipeline.Gate]int{mask.GateRecent: 5, mask.GateSmall: 2},
+		},
 		{"a mark in the text", func() pipeline.View {
 			v := view(true, repeated(8)...)
 			v.Blocks[0].HasMark, v.Blocks[1].Parts, v.Blocks[2].Untouchable = true, 2, "no_call"
@@ -67,8 +69,11 @@ func TestDecide(t *testing.T) {
 			v.Blocks[0].Decided = true
 			return v
 		}, nil, 2, map[pipeline.Gate]int{mask.GateRecent: 5}},
-		{"a result that the model has not read", func() pipeline.View { return view(true, repeated(3)...) },
-			func(s *trimtabv1.Mask) { s.KeepRecentMessages = proto.Uint32(1) }, 2, map[pipeline.Gate]int{mask.GateRecent: 1}},
+		{
+			"a result that the model has not read", func() pipeline.View { return view(true, repeated(3)...) },
+			func(s *trimtabv1.Mask) { s.KeepRecentMessages = proto.Uint32(1) }, 2,
+			map[pipeline.Gate]int{mask.GateRecent: 1},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var with []func(*trimtabv1.Mask)

@@ -162,8 +162,10 @@ func TestCells(t *testing.T) {
 				}
 				facts, texts := memory.NewFacts(memory.FactsOptions{}), memory.NewTexts(memory.TextsOptions{})
 				p := componenttest.Player{Dialect: transcript.Anthropic, New: func() *pipeline.Engine {
-					eng := pipeline.New(pipeline.Options{Secret: []byte("s"), Verifier: verify.New(),
-						Store: store.Store{Level: store.Everything, Facts: facts, Texts: texts}})
+					eng := pipeline.New(pipeline.Options{
+						Secret: []byte("s"), Verifier: verify.New(),
+						Store: store.Store{Level: store.Everything, Facts: facts, Texts: texts},
+					})
 					eng.Apply([]pipeline.Profile{{Name: "default", Components: []pipeline.Component{c}, Level: level}}, "default")
 					return eng
 				}}
@@ -209,8 +211,10 @@ func TestCanariesInObservables(t *testing.T) {
 			dir := t.TempDir()
 			var log bytes.Buffer
 			s, err := service.Start(t.Context(), service.Options{
-				Config: config.Options{Environ: []string{"TRIMTAB_PRESET=balanced", "TRIMTAB_STORAGE_LEVEL=" + level,
-					"TRIMTAB_GRPC=unix:" + filepath.Join(dir, "s"), "TRIMTAB_ADMIN=127.0.0.1:0"}},
+				Config: config.Options{Environ: []string{
+					"TRIMTAB_PRESET=balanced", "TRIMTAB_STORAGE_LEVEL=" + level,
+					"TRIMTAB_GRPC=unix:" + filepath.Join(dir, "s"), "TRIMTAB_ADMIN=127.0.0.1:0",
+				}},
 				Version: "test", Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			})
 			if err != nil {
@@ -305,4 +309,3 @@ func get(t *testing.T, url string) string {
 	}
 	return string(b)
 }
-

@@ -33,7 +33,7 @@ func gather(args []transcript.Arg) arguments {
 		if !arg.Literal {
 			part++
 		}
-		top := strings.IndexAny(arg.Path, ".[") < 0
+		top := !strings.ContainsAny(arg.Path, ".[")
 		switch fold(arg.Name) {
 		case "command", "cmd", "script", "commandline", "shellcommand":
 			switch {

@@ -60,8 +60,10 @@ const (
 
 // String returns the sub-kind in lower case.
 func (s Sub) String() string {
-	names := [...]string{"", "viewer", "seeker", "lister", "differ", "vcs", "tester", "builder", "linter",
-		"packer", "data", "http", "cluster", "info", "printer", "unknown"}
+	names := [...]string{
+		"", "viewer", "seeker", "lister", "differ", "vcs", "tester", "builder", "linter",
+		"packer", "data", "http", "cluster", "info", "printer", "unknown",
+	}
 	if int(s) < len(names) {
 		return names[s]
 	}
