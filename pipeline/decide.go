@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"encoding/binary"
+
 	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	"github.com/trimtab-io/trimtab/store"
 )
@@ -8,31 +10,32 @@ import (
 // factKey names the decision of component c on a leaf. There is no thread in
 // it: a wrong guess of the thread would lose decisions.
 func (r *run) factKey(c int, l *leaf) store.Key {
-	id := ""
-	if call := r.t.Results[l.result].Call; call >= 0 {
-		id = r.t.Calls[call].ID
+	h, name, id := r.e.hasher, []byte(r.g.described[c].Name), ""
+	call := r.t.Results[l.result].Call
+	if call >= 0 {
+		id = r.t.Calls[call].ID // the block names it as well
 	}
-	exact := r.exact(l)
-	return r.e.keyer.Key([]byte("decision"), r.conv[:], []byte(r.g.described[c].Name), []byte(id), exact[:], []byte{byte(l.part)})
-}
-
-// exactSum is a remembered digest that is the same in every process.
-type exactSum store.Key
-
-func (exactSum) size() int { return 96 }
-
-// exact is a keyed digest of the leaf's exact bytes.
-func (r *run) exact(l *leaf) store.Key {
-	key := r.e.hasher.Chain(l.block, transcript.Sum{byte(l.part), byte(l.part >> 8), 3})
+	place := transcript.Sum{15: 3}
+	binary.LittleEndian.PutUint32(place[:], uint32(l.part))
+	if call >= 0 {
+		place[14] = 1
+	}
+	key := h.Chain(h.Chain(h.Chain(transcript.Sum(r.conv), h.Sum(name)), l.block), place)
 	if v, ok := r.e.memo.get(key); ok {
-		if s, ok := v.(exactSum); ok {
-			return store.Key(s)
+		if k, ok := v.(factName); ok {
+			return store.Key(k)
 		}
 	}
-	s := r.e.keyer.Key(r.t.Body[l.span.Start:l.span.End])
-	r.e.memo.put(key, exactSum(s))
-	return s
+	exact := r.e.keyer.Key(r.t.Body[l.span.Start:l.span.End])
+	k := r.e.keyer.Key([]byte("decision"), r.conv[:], name, []byte(id), exact[:], []byte{byte(l.part)})
+	r.e.memo.put(key, factName(k))
+	return k
 }
+
+// factName is a remembered key of a decision, which is the same in every process.
+type factName store.Key
+
+func (factName) size() int { return 96 }
 
 // decided are the components that decide and may keep what they decide.
 func (r *run) decided() []int {

@@ -14,7 +14,12 @@ import (
 func (r *run) find() {
 	r.calls = make([]call, len(r.t.Calls))
 	r.first = make([]int, len(r.t.Results))
-	texts := 0
+	texts, n := 0, 0
+	for _, res := range r.t.Results {
+		n += len(res.Texts)
+	}
+	all := make([]leaf, n)
+	r.leaves = make([]*leaf, 0, n)
 	for i, res := range r.t.Results {
 		r.first[i] = len(r.leaves)
 		block := r.dig.Messages[res.Message].Sum
@@ -23,10 +28,12 @@ func (r *run) find() {
 		}
 		for j, l := range res.Texts {
 			texts += l.Span.Len()
-			r.leaves = append(r.leaves, &leaf{
+			at := &all[len(r.leaves)]
+			*at = leaf{
 				result: i, part: j, span: l.Span, block: block,
 				over: texts > r.g.Profile.Limits.LinearOver || l.Span.Len() > r.g.Profile.Limits.LinearBlock,
-			})
+			}
+			r.leaves = append(r.leaves, at)
 		}
 	}
 }

@@ -49,6 +49,7 @@ func (r *run) prefix(l *leaf) Prefix {
 // listSources lists all texts of the body that may be pointed at.
 func (r *run) listSources() {
 	r.sources = make([]*source, 0, len(r.t.Results)+8)
+	results := make([]source, len(r.t.Results))
 	r.upTo = make([]int, len(r.t.Results))
 	r.noted = make([][]Index, len(r.g.described))
 	c := 0
@@ -58,7 +59,8 @@ func (r *run) listSources() {
 			c++
 		}
 		r.upTo[i] = len(r.sources)
-		r.sources = append(r.sources, r.resultSource(i))
+		r.resultSource(i, &results[i])
+		r.sources = append(r.sources, &results[i])
 	}
 	r.listed = make([]Source, len(r.sources))
 	for i, s := range r.sources {
@@ -66,19 +68,16 @@ func (r *run) listSources() {
 	}
 }
 
-// resultSource is result i as a source.
-func (r *run) resultSource(i int) *source {
-	res := r.t.Results[i]
-	s := &source{}
+// resultSource makes s result i as a source.
+func (r *run) resultSource(i int, s *source) {
+	res := &r.t.Results[i]
 	s.Source = Source{
 		IsError: res.IsError, Parts: len(res.Texts), Message: res.Message,
 		Ref: LeafRef{Index: i}, Text: func() string { return "" }, Kept: func() []Range { return nil },
 	}
-	call := classify.Call{}
+	s.Call = Call{Class: func() classify.Call { return classify.Call{} }}
 	if res.Call >= 0 {
 		s.Call = r.callOf(res.Call)
-	} else {
-		s.Call = Call{Class: func() classify.Call { return call }}
 	}
 	if res.Mixed {
 		s.Parts = 0
@@ -86,13 +85,12 @@ func (r *run) resultSource(i int) *source {
 	s.Class = func() classify.Class { return classify.OfResult(s.Call.Class(), s.Text(), res.IsError) }
 	s.Offset = r.offset(i)
 	if s.Parts != 1 {
-		return s
+		return
 	}
 	l := r.leaves[r.first[i]]
 	s.Text = func() string { return r.decode(l) }
 	s.Kept = func() []Range { return l.plan.kept }
 	s.key = l.key
-	return s
 }
 
 // arguments adds the string arguments of call c that hold new text.

@@ -51,9 +51,14 @@ func (h Hasher) Sum(p []byte) (s Sum) {
 func (t *Transcript) Digest(h Hasher) Digests {
 	d := digester{t: t, h: h, longs: t.hashed(h)}
 	out := Digests{Hasher: h, Head: d.head(), Messages: make([]MessageDigest, len(t.Messages))}
-	ri := 0
+	ri, n := 0, 0
+	for _, m := range t.Messages {
+		n += len(m.Blocks)
+	}
+	blocks := make([]Sum, n)
 	for i, m := range t.Messages {
-		md := MessageDigest{Blocks: make([]Sum, len(m.Blocks))}
+		md := MessageDigest{Blocks: blocks[:len(m.Blocks):len(m.Blocks)]}
+		blocks = blocks[len(m.Blocks):]
 		for j, b := range m.Blocks {
 			md.Blocks[j] = d.block(b)
 		}

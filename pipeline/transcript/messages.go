@@ -26,7 +26,7 @@ func (p *parser) messages() error {
 // anthropicMessage reads one message and its calls and results.
 func (p *parser) anthropicMessage(i int) error {
 	var msg Message
-	var raws []rawBlock
+	raws := p.raws[:0]
 	var seen seenKeys
 	span, err := p.object(func(m member) error {
 		switch m.key {
@@ -35,7 +35,7 @@ func (p *parser) anthropicMessage(i int) error {
 				return err
 			}
 			v, kind, err := p.value()
-			msg.Role = p.text(v, kind)
+			msg.Role = p.word(v, kind)
 			return err
 		case "content":
 			if err := seen.once(m); err != nil {
@@ -50,7 +50,7 @@ func (p *parser) anthropicMessage(i int) error {
 	if err != nil {
 		return err
 	}
-	msg.Span = span
+	msg.Span, p.raws = span, raws
 	for b, rb := range raws {
 		switch typ := msg.Blocks[b].Type; {
 		case typ == "tool_use" && msg.Role == "assistant":
@@ -83,31 +83,33 @@ func (p *parser) optional(s Span) string {
 // result adds a tool result; pairing comes later.
 func (p *parser) result(message, block int, rb rawBlock) {
 	r := Result{Message: message, Block: block, Call: -1, IsError: rb.isError, id: p.optional(rb.callID)}
-	r.fill(rb)
+	p.fill(&r, rb)
 	p.t.Results = append(p.t.Results, r)
 }
 
 // fill takes over the text parts.
-func (r *Result) fill(rb rawBlock) {
+func (p *parser) fill(r *Result, rb rawBlock) {
 	if !rb.hasContent {
 		r.Mixed = true
 		return
 	}
+	var few [4]Leaf
+	texts := few[:0]
 	for _, part := range rb.parts {
 		switch {
 		case part.Text.Len() >= 2 && (part.Bare || part.Type == "text" || part.Type == "input_text" || part.Type == "output_text"):
-			r.Texts = append(r.Texts, Leaf{Span: part.Text})
+			texts = append(texts, Leaf{Span: part.Text})
 		default:
 			r.Mixed = true
 		}
 	}
+	r.Texts = p.leaves.keep(texts...)
 }
 
 // chatMessage reads one message of Chat Completions.
 func (p *parser) chatMessage(i int) error {
 	var msg Message
 	var body rawBlock
-	var raws []rawBlock
 	var seen seenKeys
 	span, err := p.object(func(m member) error {
 		switch m.key {
@@ -127,7 +129,7 @@ func (p *parser) chatMessage(i int) error {
 		switch {
 		case m.key == "content":
 			var err error
-			msg.contentSpan, err = p.content(&msg.Blocks, &raws)
+			msg.contentSpan, err = p.content(&msg.Blocks, nil)
 			body.hasContent = kind == '"' || kind == '['
 			return err
 		case m.key == "tool_calls" && kind == '[':
@@ -138,7 +140,7 @@ func (p *parser) chatMessage(i int) error {
 		v, kind, err := p.value()
 		switch m.key {
 		case "role":
-			msg.Role = p.text(v, kind)
+			msg.Role = p.word(v, kind)
 		case "tool_call_id":
 			body.callID = v
 		case "name":
@@ -242,7 +244,7 @@ func (p *parser) item(i int) error {
 				return err
 			}
 			v, kind, err := p.value()
-			msg.Role = p.text(v, kind)
+			msg.Role = p.word(v, kind)
 			return err
 		}
 		return p.blockMember(m, &b, &rb, &seen)
@@ -278,19 +280,20 @@ func (p *parser) item(i int) error {
 // before it; some clients repeat ids.
 func (p *parser) pair() {
 	t := p.t
-	open := map[string][]int{}
+	open := make(map[string]int, len(t.Calls)) // the latest unanswered call of an id, plus one
+	before := make([]int, len(t.Calls))        // the one before a call, plus one
 	next := 0
 	for ri := range t.Results {
 		r := &t.Results[ri]
-		for next < len(t.Calls) && t.Calls[next].Message < r.Message {
-			c := t.Calls[next]
-			open[c.ID] = append(open[c.ID], next)
-			next++
+		for ; next < len(t.Calls) && t.Calls[next].Message < r.Message; next++ {
+			id := t.Calls[next].ID
+			before[next] = open[id]
+			open[id] = next + 1
 		}
-		if l := open[r.id]; len(l) > 0 && r.id != "" {
-			r.Call = l[len(l)-1]
-			open[r.id] = l[:len(l)-1]
-			t.Calls[r.Call].Result = ri
+		if c := open[r.id] - 1; c >= 0 && r.id != "" {
+			open[r.id] = before[c]
+			r.Call = c
+			t.Calls[c].Result = ri
 		}
 	}
 }

@@ -38,6 +38,28 @@ func (s *Seen) Parse(d Dialect, body []byte) (*Transcript, error) {
 type parser struct {
 	reader
 	t *Transcript
+
+	blocks slab[Block]
+	leaves slab[Leaf]
+	open   []Block    // the blocks of the lists that are being read, the outer ones first
+	raws   []rawBlock // of the message that is being read; its memory is used again
+}
+
+// slab hands out slices of larger pieces of memory.
+type slab[T any] struct{ free []T }
+
+// keep returns a copy of items that nobody else appends to.
+func (s *slab[T]) keep(items ...T) []T {
+	if len(items) == 0 {
+		return nil
+	}
+	if len(s.free) < len(items) {
+		s.free = make([]T, max(64, len(items)))
+	}
+	out := s.free[:len(items):len(items)]
+	s.free = s.free[len(items):]
+	copy(out, items)
+	return out
 }
 
 // top reads one member of the request.
@@ -101,6 +123,17 @@ func (p *parser) text(v Span, k kind) string {
 		return ""
 	}
 	return p.str(v)
+}
+
+// word is like text; the words that every transcript is full of cost no memory.
+func (p *parser) word(v Span, k kind) string {
+	for _, w := range [...]string{"text", "user", "tool_use", "tool_result", "assistant", "tool", "thinking", "function_call",
+		"function_call_output", "reasoning", "message", "input_text", "output_text", "system", "developer"} {
+		if v.Len() == len(w)+2 && string(p.body[v.Start+1:v.End-1]) == w && k == '"' {
+			return w
+		}
+	}
+	return p.text(v, k)
 }
 
 // metadata finds the client's ids for the conversation.
@@ -192,20 +225,24 @@ func (p *parser) content(blocks *[]Block, raw *[]rawBlock) (Span, error) {
 	switch p.peek() {
 	case '"':
 		v, _, err := p.value()
-		*blocks = append(*blocks, Block{Type: "text", Span: v, Text: v, Bare: true})
+		*blocks = p.blocks.keep(Block{Type: "text", Span: v, Text: v, Bare: true})
 		if raw != nil {
 			*raw = append(*raw, rawBlock{})
 		}
 		return v, err
 	case '[':
-		return p.array(func(int) error {
+		outer := len(p.open)
+		s, err := p.array(func(int) error {
 			b, rb, err := p.block()
-			*blocks = append(*blocks, b)
+			p.open = append(p.open, b)
 			if raw != nil {
 				*raw = append(*raw, rb)
 			}
 			return err
 		})
+		*blocks = p.blocks.keep(p.open[outer:]...)
+		p.open = p.open[:outer]
+		return s, err
 	default:
 		v, _, err := p.value()
 		return v, err
@@ -269,7 +306,7 @@ func (p *parser) blockMember(m member, b *Block, rb *rawBlock, seen *seenKeys) e
 	}
 	switch m.key {
 	case "type":
-		b.Type = p.text(v, kind)
+		b.Type = p.word(v, kind)
 	case "text":
 		if kind == '"' {
 			b.Text = v
