@@ -30,6 +30,8 @@ type MessageDigest struct {
 	Print Sum
 	// Blocks are the digests of its content blocks.
 	Blocks []Sum
+
+	shell Sum // of what it holds besides its content
 }
 
 // Hasher hashes in process: keyed by a seed of its own, so that nobody can make
@@ -66,9 +68,9 @@ func (t *Transcript) Digest(h Hasher) Digests {
 		for ri < len(t.Results) && t.Results[ri].Message == i {
 			ri++
 		}
-		shell := d.shell(m)
-		md.Sum = d.combine(shell, md.Blocks)
-		md.Print = d.print(m, shell, md.Blocks, t.Results[first:ri])
+		md.shell = d.shell(m)
+		md.Sum = d.combine(md.shell, md.Blocks)
+		md.Print = d.print(m, md.shell, md.Blocks, t.Results[first:ri])
 		out.Messages[i] = md
 	}
 	return out

@@ -41,16 +41,14 @@ func (t *Transcript) After(h Hasher, before Digests, body []byte, changes []Chan
 		if !m.touches(msg.Span) {
 			continue
 		}
-		moved := m.message(msg)
-		md := MessageDigest{Print: before.Messages[i].Print, Blocks: make([]Sum, len(msg.Blocks))}
+		md := before.Messages[i]
+		md.Blocks = slices.Clone(md.Blocks)
 		for j, b := range msg.Blocks {
 			if m.touches(b.Span) {
-				md.Blocks[j] = d.block(moved.Blocks[j])
-			} else {
-				md.Blocks[j] = before.Messages[i].Blocks[j]
+				md.Blocks[j] = d.block(m.block(b))
 			}
 		}
-		md.Sum = d.combine(d.shell(moved), md.Blocks)
+		md.Sum = d.combine(md.shell, md.Blocks)
 		out.Messages[i] = md
 	}
 	return out
@@ -109,20 +107,10 @@ func (m *mover) longs(old longs, h Hasher, body []byte) longs {
 	return out
 }
 
-func (m *mover) message(msg Message) Message {
-	out := msg
-	out.Span, out.Marks = m.span(msg.Span), m.spans(msg.Marks)
-	if msg.contentSpan.Len() > 0 {
-		out.contentSpan = m.span(msg.contentSpan)
+func (m *mover) block(b Block) Block {
+	b.Span, b.Marks = m.span(b.Span), m.spans(b.Marks)
+	if b.Text.Len() > 0 {
+		b.Text = m.span(b.Text)
 	}
-	out.Blocks = make([]Block, len(msg.Blocks))
-	for i, b := range msg.Blocks {
-		nb := b
-		nb.Span, nb.Marks = m.span(b.Span), m.spans(b.Marks)
-		if b.Text.Len() > 0 {
-			nb.Text = m.span(b.Text)
-		}
-		out.Blocks[i] = nb
-	}
-	return out
+	return b
 }

@@ -12,6 +12,10 @@ import (
 // come again on every turn.
 const longString = 512
 
+// glance is how much of a string is scanned before it is looked for among those
+// that were seen.
+const glance = 64
+
 // maxSeen is how many long strings are remembered at least, and half of how many
 // at most; one takes some 50 bytes.
 const maxSeen = 1 << 17
@@ -50,8 +54,8 @@ func (s *Seen) String(raw []byte) (sum Sum, ok bool) {
 	return sum, true
 }
 
-// read finds the end of the long string that begins at i, and its digest. The
-// bytes around its beginning say which string it may be.
+// read finds the end of the string that begins at i and, if it is a long one, its
+// digest. The bytes around its beginning say which string it may be.
 func (s *Seen) read(b []byte, i int) (end int, sum Sum, ok bool) {
 	key := maphash.Bytes(s.hasher.a, b[max(i-64, 0):min(i+64, len(b))])
 	if known, found := s.get(key); found && known.length <= len(b)-i {
@@ -60,7 +64,7 @@ func (s *Seen) read(b []byte, i int) (end int, sum Sum, ok bool) {
 			return end, sum, true
 		}
 	}
-	if end, ok = stringEnd(b, i); ok {
+	if end, ok = stringEnd(b, i); ok && end-i > longString {
 		sum = s.hasher.Sum(b[i:end])
 		s.put(key, seenString{sum, end - i})
 	}

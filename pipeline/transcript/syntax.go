@@ -147,10 +147,10 @@ func (r *reader) scalar(k kind) error {
 
 // string finds the end of the string that begins here. A long one is noted.
 func (r *reader) string() (end int, ok bool) {
-	if len(r.body)-r.at <= longString || r.longs == nil {
+	if r.longs == nil {
 		return stringEnd(r.body, r.at)
 	}
-	if end, ok = stringEnd(r.body[:r.at+longString], r.at); ok {
+	if end, ok = stringEnd(r.body[:min(len(r.body), r.at+glance)], r.at); ok {
 		return end, true
 	}
 	l := long{span: Span{Start: r.at}}
@@ -159,8 +159,9 @@ func (r *reader) string() (end int, ok bool) {
 	} else {
 		end, ok = stringEnd(r.body, r.at)
 	}
-	l.span.End = end
-	*r.longs = append(*r.longs, l)
+	if l.span.End = end; ok && l.span.Len() > longString {
+		*r.longs = append(*r.longs, l)
+	}
 	return end, ok
 }
 
