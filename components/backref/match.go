@@ -92,9 +92,17 @@ func (f *finder) same(t *target, at int, other *table, text string, line int) bo
 	return true
 }
 
-// maybe says that a hash could be one of the target's.
-func (f *finder) maybe(h uint32) bool {
-	return f.bits[(h&f.mask)/64]&(1<<(h&63)) != 0
+// has says that a hash is one of the target's.
+func (f *finder) has(h uint32) bool {
+	if f.bits[(h&f.mask)/64]&(1<<(h&63)) == 0 {
+		return false
+	}
+	for e := f.slots[h&uint32(len(f.slots)-1)]; e >= 0; e = f.entries[e].next {
+		if f.entries[e].hash == h {
+			return true
+		}
+	}
+	return false
 }
 
 // add notes a place of a source, if its window is one of the target's.
@@ -147,7 +155,7 @@ func (t *target) search(i int, n *note, runs, tall *finder) {
 		return !a.refuse
 	}
 	for line, h := range n.win {
-		if h == 0 || !runs.maybe(h) {
+		if h == 0 || !runs.has(h) {
 			continue
 		}
 		if !hit() {
@@ -157,7 +165,7 @@ func (t *target) search(i int, n *note, runs, tall *finder) {
 	}
 	for _, line := range n.tall {
 		h := n.hash[line]
-		if !tall.maybe(h) {
+		if !tall.has(h) {
 			continue
 		}
 		if !hit() {
