@@ -58,6 +58,13 @@ func (a *answer) write(chunk []byte) {
 	_, _ = io.Copy(a.feed, bytes.NewReader(chunk))
 }
 
+// abandon ends reading without a bill.
+func (a *answer) abandon() {
+	if a.feed != nil {
+		a.feed.Close()
+	}
+}
+
 // close ends reading and returns the bill as far as it was seen. It may be
 // called more than once.
 func (a *answer) close() (promptcache.Usage, string) {

@@ -36,8 +36,14 @@ type exchange struct {
 	chunk          []byte // to be read once the answer to it has been sent
 }
 
-// end closes everything, on every way out.
+// end closes everything, on every way out. A panic of it ends here: nothing
+// above would stop it.
 func (x *exchange) end() {
+	defer func() {
+		if recover() != nil {
+			x.s.opt.Observer.Panicked("end")
+		}
+	}()
 	x.free()
 	if x.reading != nil {
 		x.summary.Usage, x.summary.UsageOutcome = x.reading.close()
@@ -88,6 +94,16 @@ func (x *exchange) abandon(why pipeline.Reason) {
 	x.free()
 }
 
+// release lets go of the body: the answer to it may take minutes, and thousands
+// may be waited for.
+func (x *exchange) release() {
+	x.request.Body = nil
+	if r, ok := x.rewritten.(releaser); ok {
+		r.Release()
+	}
+	x.free()
+}
+
 func (x *exchange) free() {
 	x.s.bytes.release(x.held)
 	x.held = 0
@@ -97,7 +113,7 @@ func (x *exchange) free() {
 // up the answer.
 func (x *exchange) sent() {
 	if x.body {
-		x.free()
+		x.release()
 	}
 	if x.chunk == nil {
 		return
@@ -107,10 +123,18 @@ func (x *exchange) sent() {
 	defer func() {
 		if recover() != nil {
 			x.s.opt.Observer.Panicked("usage")
-			x.reading = nil
+			x.unread()
 		}
 	}()
 	x.reading.write(chunk)
+}
+
+// unread gives up reading the answer.
+func (x *exchange) unread() {
+	if x.reading != nil {
+		x.reading.abandon()
+		x.reading = nil
+	}
 }
 
 // timed adds the time since the message came to what the request was held up.

@@ -35,6 +35,9 @@ type fakeExchange struct {
 	why    []string
 	closed int
 	raw    bool
+	let    int // how often the body was let go of
+
+	panics bool // when the answer comes
 }
 
 func (x *fakeExchange) Body() []byte            { return x.body }
@@ -46,7 +49,16 @@ func (x *fakeExchange) SentRaw() {
 	x.raw = true
 }
 
+func (x *fakeExchange) Release() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.let++
+}
+
 func (x *fakeExchange) Responded(status int, _ time.Time) {
+	if x.panics {
+		panic("secret text")
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.status = append(x.status, status)

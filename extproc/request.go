@@ -68,6 +68,9 @@ func (x *exchange) identify(h headers) pipeline.Reason {
 		return pipeline.NotPost
 	}
 	x.dialect, x.summary.Report.Dialect = true, d
+	if v := h.ours("profile"); x.set.TrustProfile && v != "" {
+		x.profile, x.request.Profile = v, v
+	}
 	name := x.profile
 	if name == "" {
 		name = x.set.Default

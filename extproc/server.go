@@ -86,7 +86,9 @@ func (s *Server) Process(stream extprocpb.ExternalProcessor_ProcessServer) error
 			// Envoy takes an error for a failure of ours and lets the request go on.
 			return status.Error(codes.Unimplemented, "message of an unknown kind")
 		}
-		err = stream.Send(resp)
+		if err = stream.Send(resp); err != nil {
+			x.unsent(req)
+		}
 		x.sent()
 		if err != nil {
 			return ended(err)
@@ -111,7 +113,11 @@ func (x *exchange) answer(req *extprocpb.ProcessingRequest) (resp *extprocpb.Pro
 			x.s.opt.Observer.Panicked(stage)
 			// What it says may be text of the request; the place is enough.
 			x.s.opt.Log.Error("saved an exchange from a panic", "stage", stage, "at", panicPlace())
-			x.abandon(pipeline.EnginePanicked)
+			if ofRequest(req) {
+				x.abandon(pipeline.EnginePanicked)
+			} else {
+				x.unread()
+			}
 			resp = unchanged(req)
 		}
 	}()
@@ -126,6 +132,24 @@ func (x *exchange) answer(req *extprocpb.ProcessingRequest) (resp *extprocpb.Pro
 		return x.responseBody(r.ResponseBody)
 	}
 	return unchanged(req)
+}
+
+// unsent is for an answer that Envoy did not take: it has given up on the
+// exchange, and a body that it has not seen is not what goes out.
+func (x *exchange) unsent(req *extprocpb.ProcessingRequest) {
+	if ofRequest(req) && x.summary.Report.Reason == pipeline.Rewritten {
+		x.abandon(ClientGone)
+	}
+}
+
+// ofRequest says that a message belongs to the request: what was sent is not yet
+// decided.
+func ofRequest(req *extprocpb.ProcessingRequest) bool {
+	switch req.GetRequest().(type) {
+	case *extprocpb.ProcessingRequest_RequestHeaders, *extprocpb.ProcessingRequest_RequestBody:
+		return true
+	}
+	return false
 }
 
 func stageOf(req *extprocpb.ProcessingRequest) string {

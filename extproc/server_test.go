@@ -226,17 +226,17 @@ func TestEncodedBodies(t *testing.T) {
 }
 
 func TestHeadersAreBelievedOnlyWhereTrusted(t *testing.T) {
-	headers := []string{"x-trimtab-session", "s", "x-context-guru-bypass", "1", "x-claude-code-agent-id", "a"}
+	headers := []string{"x-trimtab-session", "s", "x-context-guru-bypass", "1", "x-claude-code-agent-id", "a", "x-trimtab-profile", "small"}
 	for _, trusted := range []bool{false, true} {
 		set := settings()
-		set.TrustSession, set.TrustAgent, set.TrustBypass = trusted, trusted, trusted
+		set.TrustSession, set.TrustAgent, set.TrustBypass, set.TrustProfile = trusted, trusted, trusted, trusted
 		f := newFake(t, set, nil)
 		s := f.open("")
 		s.ask(post(11, headers...))
 		got, _, _ := changed(t, s.ask(requestBody(`{"a":"old"}`, true)))
 		f.finish(s)
 		r := f.requests[0]
-		if trusted != (r.Session == "s") || trusted != (r.Agent == "a") || trusted != r.Bypass || trusted != (got == "") {
+		if trusted != (r.Profile == "small") || trusted != (r.Session == "s") || trusted != (r.Agent == "a") || trusted != r.Bypass || trusted != (got == "") {
 			t.Errorf("trusted %v: %+v, body %q", trusted, r, got)
 		}
 	}
@@ -338,6 +338,30 @@ func TestClientThatLeavesIsNoError(t *testing.T) {
 	sum := <-f.seen.summaries
 	if sum.Status != 0 || sum.UsageOutcome != extproc.UsageNoAnswer || f.returned[0].closed != 1 || len(f.returned[0].status) != 0 {
 		t.Errorf("%+v %+v", sum, f.returned[0])
+	}
+	f.settled()
+}
+
+// A panic at the answer can't make a request raw that was sent rewritten.
+func TestPanicAtTheAnswerKeepsTheRewrite(t *testing.T) {
+	f := newFake(t, settings(), func(ctx context.Context, r pipeline.Request) *fakeExchange {
+		x := cutOld(ctx, r)
+		x.panics = true
+		return x
+	})
+	s := f.open("")
+	s.ask(post(11))
+	if got, _, _ := changed(t, s.ask(requestBody(`{"a":"old"}`, true))); got == "" {
+		t.Error("nothing was changed")
+	}
+	if got := s.ask(responseHeaders("200", "content-type", "application/json")); got.GetResponseHeaders() == nil || got.GetModeOverride() != nil {
+		t.Errorf("answer %v", got)
+	}
+	if sum := f.finish(s); sum.Report.Reason != pipeline.Rewritten || sum.Report.BytesAfter == sum.Report.BytesBefore {
+		t.Errorf("summary: %+v", sum)
+	}
+	if x := f.returned[0]; x.raw || x.let == 0 || x.closed != 1 {
+		t.Errorf("exchange: raw %v, let go %d times, closed %d times", x.raw, x.let, x.closed)
 	}
 	f.settled()
 }

@@ -29,7 +29,7 @@ type Settings struct {
 	// MaxBytesInFlight bounds the bodies held at once, over all streams.
 	MaxBytesInFlight int64
 	// Which headers of the client are believed.
-	TrustSession, TrustAgent, TrustBypass bool
+	TrustSession, TrustAgent, TrustBypass, TrustProfile bool
 }
 
 // Exchange is one request on its way, until its answer is known.
@@ -53,6 +53,10 @@ type Exchange interface {
 type biller interface {
 	Billed(u promptcache.Usage, why string)
 }
+
+// releaser is an Exchange that can let go of its body once it has been handed
+// over.
+type releaser interface{ Release() }
 
 // Rewriter works out what to forward. It never fails and keeps to ctx's deadline.
 type Rewriter func(ctx context.Context, req pipeline.Request) Exchange

@@ -23,8 +23,13 @@ type Exchange struct {
 	once sync.Once
 }
 
-// Body is what to forward: the request's own slice if it is untouched.
+// Body is what to forward: the request's own slice if it is untouched, nil after
+// Release.
 func (x *Exchange) Body() []byte { return x.body }
+
+// Release lets go of the body once it has been handed over: an answer may take
+// minutes. It must not run at the same time as Body.
+func (x *Exchange) Release() { x.body = nil }
 
 // Changed says that Body differs from the request's.
 func (x *Exchange) Changed() bool { return x.report.Reason == Rewritten }
