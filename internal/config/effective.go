@@ -48,7 +48,7 @@ type Effective struct {
 }
 
 // Trusted says which request headers are read.
-type Trusted struct{ Session, Agent, Bypass bool }
+type Trusted struct{ Session, Agent, Bypass, Profile bool }
 
 // Profile is how the requests of some routes are treated. Like all of
 // [Effective] it is immutable.
@@ -131,6 +131,7 @@ func newEffective(cfg *trimtabv1.Config, origins map[string]Origin, notes []Note
 			Session: cfg.GetTrustedHeaders().GetSession(),
 			Agent:   cfg.GetTrustedHeaders().GetAgent(),
 			Bypass:  cfg.GetTrustedHeaders().GetBypass(),
+			Profile: cfg.GetTrustedHeaders().GetProfile(),
 		},
 	}
 	for name, p := range cfg.GetProfiles() {

@@ -241,6 +241,7 @@ func TestTheVariablesAreTheDocumentedOnes(t *testing.T) {
 		"TRIMTAB_SECRET_FILE secret_file",
 		"TRIMTAB_TRUST_AGENT trusted_headers.agent",
 		"TRIMTAB_TRUST_BYPASS trusted_headers.bypass",
+		"TRIMTAB_TRUST_PROFILE trusted_headers.profile",
 		"TRIMTAB_TRUST_SESSION trusted_headers.session",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

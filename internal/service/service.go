@@ -26,6 +26,8 @@ type Options struct {
 	Version string
 	// Log gets what an operator should know; nil: slog's default.
 	Log *slog.Logger
+	// Now is the clock of requests; nil: time.Now.
+	Now func() time.Time
 }
 
 // Service is one trimtab process without an Envoy. Its methods are safe for
@@ -80,7 +82,7 @@ func Start(ctx context.Context, o Options) (*Service, error) {
 	for _, n := range e.Notes {
 		s.log.Info("configuration note", "at", string(n.Origin), "note", n.Text)
 	}
-	if err := s.listen(ctx, e, o.Version); err != nil {
+	if err := s.listen(ctx, e, o); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -118,6 +120,7 @@ func (s *Service) apply(e *config.Effective) error {
 		TrustSession:     e.Trusted.Session,
 		TrustAgent:       e.Trusted.Agent,
 		TrustBypass:      e.Trusted.Bypass,
+		TrustProfile:     e.Trusted.Profile,
 	}
 	for name, p := range e.Profiles {
 		if p.Limits.MaxBodyBytes > s.maxBody {
@@ -138,7 +141,7 @@ func (s *Service) apply(e *config.Effective) error {
 	return nil
 }
 
-func (s *Service) listen(ctx context.Context, e *config.Effective, version string) error {
+func (s *Service) listen(ctx context.Context, e *config.Effective, o Options) error {
 	var err error
 	s.server, err = extproc.New(extproc.Options{
 		Rewrite: func(ctx context.Context, r pipeline.Request) extproc.Exchange {
@@ -147,12 +150,13 @@ func (s *Service) listen(ctx context.Context, e *config.Effective, version strin
 		Settings: s.settings.Load,
 		Observer: s.metrics,
 		Log:      s.log,
+		Now:      o.Now,
 	})
 	if err != nil {
 		return err
 	}
 	handler, err := admin.Handler(admin.Sources{
-		Version:     version,
+		Version:     o.Version,
 		Config:      func() (*config.Effective, config.Status) { return s.watcher.Current(), s.watcher.Status() },
 		Generations: func() map[string]string { ids, _ := s.engine.Generations(); return ids },
 		Load:        s.load,

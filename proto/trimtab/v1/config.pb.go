@@ -244,7 +244,8 @@ type Config struct {
 	// hashed. Replicas that share a store need the same one. Without it a random
 	// secret is made at start.
 	SecretFile *string `protobuf:"bytes,5,opt,name=secret_file,json=secretFile,proto3,oneof" json:"secret_file,omitempty"`
-	// Which request headers may name the conversation or ask for a bypass.
+	// Which request headers may name the conversation or the profile, or ask for a
+	// bypass.
 	TrustedHeaders *TrustedHeaders `protobuf:"bytes,6,opt,name=trusted_headers,json=trustedHeaders,proto3" json:"trusted_headers,omitempty"`
 	// Bounds on the whole process.
 	Process *ProcessLimits `protobuf:"bytes,7,opt,name=process,proto3" json:"process,omitempty"`
@@ -349,7 +350,9 @@ type TrustedHeaders struct {
 	// Whether `x-trimtab-agent` tells subagents of a conversation apart.
 	Agent *bool `protobuf:"varint,2,opt,name=agent,proto3,oneof" json:"agent,omitempty"`
 	// Whether `x-trimtab-bypass: 1` lets a request through as it came.
-	Bypass        *bool `protobuf:"varint,3,opt,name=bypass,proto3,oneof" json:"bypass,omitempty"`
+	Bypass *bool `protobuf:"varint,3,opt,name=bypass,proto3,oneof" json:"bypass,omitempty"`
+	// Whether `x-trimtab-profile` names the profile, instead of the route.
+	Profile       *bool `protobuf:"varint,4,opt,name=profile,proto3,oneof" json:"profile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -401,6 +404,13 @@ func (x *TrustedHeaders) GetAgent() bool {
 func (x *TrustedHeaders) GetBypass() bool {
 	if x != nil && x.Bypass != nil {
 		return *x.Bypass
+	}
+	return false
+}
+
+func (x *TrustedHeaders) GetProfile() bool {
+	if x != nil && x.Profile != nil {
+		return *x.Profile
 	}
 	return false
 }
@@ -1102,18 +1112,22 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"\x10_default_profileB\a\n" +
 	"\x05_grpcB\b\n" +
 	"\x06_adminB\x0e\n" +
-	"\f_secret_file\"\xf1\x01\n" +
+	"\f_secret_file\"\xc0\x02\n" +
 	"\x0eTrustedHeaders\x12A\n" +
 	"\asession\x18\x01 \x01(\bB\"\xe2\xdd\x19\x1e\n" +
 	"\x05false2\x15TRIMTAB_TRUST_SESSIONH\x00R\asession\x88\x01\x01\x12;\n" +
 	"\x05agent\x18\x02 \x01(\bB \xe2\xdd\x19\x1c\n" +
 	"\x05false2\x13TRIMTAB_TRUST_AGENTH\x01R\x05agent\x88\x01\x01\x12>\n" +
 	"\x06bypass\x18\x03 \x01(\bB!\xe2\xdd\x19\x1d\n" +
-	"\x05false2\x14TRIMTAB_TRUST_BYPASSH\x02R\x06bypass\x88\x01\x01B\n" +
+	"\x05false2\x14TRIMTAB_TRUST_BYPASSH\x02R\x06bypass\x88\x01\x01\x12A\n" +
+	"\aprofile\x18\x04 \x01(\bB\"\xe2\xdd\x19\x1e\n" +
+	"\x05false2\x15TRIMTAB_TRUST_PROFILEH\x03R\aprofile\x88\x01\x01B\n" +
 	"\n" +
 	"\b_sessionB\b\n" +
 	"\x06_agentB\t\n" +
-	"\a_bypass\"\xfb\x02\n" +
+	"\a_bypassB\n" +
+	"\n" +
+	"\b_profile\"\xfb\x02\n" +
 	"\rProcessLimits\x12q\n" +
 	"\x13max_bytes_in_flight\x18\x01 \x01(\x04B=\xe2\xdd\x199\n" +
 	"\x06256MiB\x11\x00\x00\x00\x00\x00\x000A\x19\x00\x00\x00\x00\x00\x000B(\x012\x1bTRIMTAB_MAX_BYTES_IN_FLIGHTH\x00R\x10maxBytesInFlight\x88\x01\x01\x12r\n" +
