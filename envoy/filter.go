@@ -55,6 +55,11 @@ func Filter(messageTimeout time.Duration) *extprocv3.ExternalProcessor {
 		}},
 		FailureModeAllow:  true,
 		AllowModeOverride: true,
+		// The server can change a body and nothing else: neither answer in the
+		// provider's place nor send a request elsewhere.
+		DisableImmediateResponse: true,
+		RouteCacheAction:         extprocv3.ExternalProcessor_RETAIN,
+
 		MessageTimeout:    durationpb.New(messageTimeout),
 		MaxMessageTimeout: durationpb.New(max(maxMessageTimeout, messageTimeout)),
 		ProcessingMode: &extprocv3.ProcessingMode{

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 )
 
 // StartOptions say how to start an Envoy.
@@ -29,6 +31,8 @@ type StartOptions struct {
 	Log io.Writer
 	// Concurrency is the number of worker threads; 0: one per CPU.
 	Concurrency int
+	// Adjust changes the configuration before it is used; nil: nothing.
+	Adjust func(*bootstrapv3.Bootstrap) error
 }
 
 // Process is a running Envoy. Its methods are safe for concurrent use.
@@ -80,6 +84,11 @@ func (p *Process) start(ctx context.Context, o StartOptions) error {
 	bootstrap, err := Bootstrap(o.Options)
 	if err != nil {
 		return err
+	}
+	if o.Adjust != nil {
+		if err := o.Adjust(bootstrap); err != nil {
+			return err
+		}
 	}
 	data, err := JSON(bootstrap)
 	if err != nil {
