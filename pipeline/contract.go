@@ -221,8 +221,9 @@ type PieceKind uint8
 const (
 	// Keep is a range of the block's own text.
 	Keep PieceKind = iota
-	// Copy is a range of an earlier source's received text: printable ASCII
-	// without quote and backslash, so that its raw bytes can be copied.
+	// Copy is a range of an earlier source's received text, or of any string of a
+	// call's arguments: printable ASCII without quote and backslash, so that its
+	// raw bytes can be copied.
 	Copy
 	// Literal is text of the product's own: templates and decimal numbers, never
 	// text taken from the transcript. It is what an edit may remember at any

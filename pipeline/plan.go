@@ -164,7 +164,8 @@ func refStart(t *transcript.Transcript, of LeafRef) int {
 	return t.Results[of.Index].Texts[of.Part].Span.Start
 }
 
-// copySpan finds the raw bytes of a copied range; they must be the text itself.
+// copySpan finds the raw bytes of a copied range. They stand in a JSON string as
+// they will again, so they may be escaped in whatever way the client does.
 func copySpan(t *transcript.Transcript, p Piece) (transcript.Span, bool) {
 	if p.Of.Argument {
 		return t.ArgumentSpan(p.Of.Index, p.Of.Part, p.From, p.To)
@@ -174,7 +175,7 @@ func copySpan(t *transcript.Transcript, p Piece) (transcript.Span, bool) {
 	from, ok1 := c.Seek(p.From)
 	to, ok2 := c.Seek(p.To)
 	s := transcript.Span{Start: span.Start + 1 + from, End: span.Start + 1 + to}
-	return s, ok1 && ok2 && to-from == p.To-p.From
+	return s, ok1 && ok2
 }
 
 // write appends the new raw text, without quotes.

@@ -293,3 +293,28 @@ func TestCompaction(t *testing.T) {
 		}
 	}
 }
+
+// TestEscapes: a client may escape more than it must. The forwarded texts are
+// the same.
+func TestEscapes(t *testing.T) {
+	var lines []string
+	for _, l := range file(40) {
+		lines = append(lines, "<b>"+l+"</b> & more")
+	}
+	steps := []step{
+		read("/r/<a>.html", cat(1, lines)), read("/r/<a>.html", cat(1, lines)), bash("cat x", bare(lines)),
+		bash("cat x | head -30", bare(lines[:30])), write("/w", bare(lines[5:])+"new\n"), bash("tail /w", bare(lines[20:])+"new\nnewer\n"),
+	}
+	escaped := strings.NewReplacer("<", `\u003c`, ">", `\u003E`, "&", `\u0026`, "/", `\/`)
+	for _, path := range dialects {
+		plain := body(path, steps, nil)
+		want := forward(t, engine(t, `{}`), path, plain)
+		got := forward(t, engine(t, `{}`), path, []byte(escaped.Replace(string(plain))))
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s (-plain +escaped):\n%s", path, d)
+		}
+		if len(marks(got[1])) != 1 || !refers(got[3]) {
+			t.Errorf("%s: %q", path, got[1])
+		}
+	}
+}

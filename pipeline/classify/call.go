@@ -142,9 +142,6 @@ func (c *Call) patch(text string) {
 			}
 		}
 	}
-	if len(c.Edits) == 1 {
-		c.File = c.Edits[0]
-	}
 }
 
 // identify computes Identity.

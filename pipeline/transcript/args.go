@@ -77,8 +77,9 @@ func (r *reader) strings(a *argumentsOf, name, path string) error {
 }
 
 // ArgumentSpan finds the raw bytes, as offsets in the body, of the range
-// [from, to) of the text of string part of call i's arguments. ok is false if
-// the raw bytes are not the text itself, byte for byte.
+// [from, to) of the text of string part of call i's arguments, such that they say
+// the same inside any JSON string of the body. ok is false if they don't: if the
+// arguments are JSON inside a string, and the range is escaped there.
 func (t *Transcript) ArgumentSpan(i, part, from, to int) (s Span, ok bool) {
 	a := t.arguments(i)
 	if part < 0 || part >= len(a.spans) || from > to || to > len(a.texts[part]) {
@@ -89,6 +90,9 @@ func (t *Transcript) ArgumentSpan(i, part, from, to int) (s Span, ok bool) {
 	e, ok2 := in.Seek(to)
 	f, e = f+a.spans[part].Start+1, e+a.spans[part].Start+1
 	if a.nested {
+		if !ok1 || !ok2 || string(a.inner[f:e]) != a.texts[part][from:to] {
+			return Span{}, false
+		}
 		out := NewCursor(t.Body[t.Calls[i].Args.Start:t.Calls[i].Args.End])
 		var ok3, ok4 bool
 		f, ok3 = out.Seek(f)
@@ -96,7 +100,5 @@ func (t *Transcript) ArgumentSpan(i, part, from, to int) (s Span, ok bool) {
 		f, e = f+1, e+1
 		ok1, ok2 = ok1 && ok3, ok2 && ok4
 	}
-	s = Span{f + t.Calls[i].Args.Start, e + t.Calls[i].Args.Start}
-	ok = ok1 && ok2 && string(t.Body[s.Start:s.End]) == a.texts[part][from:to]
-	return s, ok
+	return Span{f + t.Calls[i].Args.Start, e + t.Calls[i].Args.Start}, ok1 && ok2
 }
