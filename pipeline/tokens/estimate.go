@@ -6,175 +6,181 @@ import "unicode/utf8"
 const Version = 1
 
 // Estimate is the estimated number of tokens of text: the sum over its lines.
+//
+// The cost of a line is that of its features in thousandths of a token, rounded.
+// A character's share depends on its class and on what it continues, which a
+// table says: no branch of the loop depends on the text but at the end of a line
+// and outside ASCII.
 func Estimate(text string) int {
-	total, start := 0, 0
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\n' {
-			total += line(text[start : i+1])
-			start = i + 1
+	total, sum, state, start := 0, 0, uint8(nothing), 0
+	for i := 0; i < len(text); {
+		c := table.class[text[i]]
+		if c < cBreak {
+			sum += int(table.cost[c][state&31])
+			state = table.next[c][state&31]
+			i++
+			continue
 		}
+		state = nothing
+		switch {
+		case text[i] == '\n':
+			total += max((sum+500)/1000, 1)
+			sum, start = 0, i+1
+		case c == cHigh:
+			cost, n := high(text[i:])
+			sum += cost
+			i += n - 1
+		}
+		i++
 	}
 	if start < len(text) {
-		total += line(text[start:])
+		total += max((sum+500)/1000, 1)
 	}
 	return total
 }
 
-// line is the estimate of one line, its terminator included: the cost of its
-// features in thousandths of a token, rounded.
-func line(s string) int {
-	var f features
-	f.count(s)
-	sum := 0
-	for i, n := range f {
-		sum += int(n) * weights[i]
-	}
-	return max((sum+500)/1000, 1)
-}
-
-// The features of a line.
+// The weights of a line's features are thousandths of a token, fitted by least
+// squares against o200k on the tool results and messages of recorded
+// conversations (see the calibration test). Line breaks, and pieces that follow
+// a letter, digit or underscore directly, turned out to cost nothing.
 const (
-	newline   = iota
-	short     // pieces of words of 1 to 4 letters
-	medium    // 5 to 8
-	long      // 9 to 12
-	longer    // each further 4 letters
-	joined    // pieces that follow a letter, digit or underscore directly
-	capitals  // letters of runs of capitals
-	digits    // groups of up to 3 digits
-	punct     // runs of punctuation
-	morePunct // further characters of such a run
-	indent    // runs of white space of 2 and more
-	wide      // characters of scripts without spaces
-	other     // other characters outside ASCII
-	featureCount
+	short     = 1050 // pieces of words of 1 to 4 letters
+	medium    = 1053 // 5 to 8
+	long      = 1566 // 9 to 12
+	longer    = 2345 // each further 4 letters
+	capitals  = 31   // letters of runs of capitals
+	digits    = 1362 // groups of up to 3 digits
+	punct     = 646  // runs of punctuation
+	morePunct = 158  // further characters of such a run
+	indent    = 1877 // runs of white space of 2 and more, and tabs
+	wide      = 800  // characters of scripts without spaces
+	other     = 231  // other characters outside ASCII
 )
 
-// weights are thousandths of a token for each feature, fitted by least squares
-// against o200k on the tool results and messages of recorded conversations (see
-// the calibration test).
-var weights = [featureCount]int{
-	newline: 0, short: 1050, medium: 1053, long: 1566, longer: 2345, joined: 0, capitals: 31,
-	digits: 1362, punct: 646, morePunct: 158, indent: 1877, wide: 800, other: 231,
-}
-
-type features [featureCount]int32
-
-// classes of ASCII bytes.
+// The classes of bytes. The table knows those before cBreak.
 const (
 	cPunct = iota
 	cLower
 	cUpper
 	cDigit
 	cSpace
-	cNewline
+	cTab
+	cBreak
 	cHigh
 )
 
-var class = classTable()
+// What a character may continue.
+const (
+	nothing       = iota
+	capital                   // one capital
+	capitalRun                // two capitals or more
+	word                      // word+n: n+1 letters, small but for the first; of more than 16, 13 to 16
+	number        = word + 16 // number+n: n+1 digits of a group of 3
+	space         = number + 3
+	white         = space + 1 // white space whose cost is counted
+	punctuation   = white + 1
+	continuations = 32
+)
 
-func classTable() (t [256]uint8) {
-	for c := range t {
+var table = newTable()
+
+type machine struct {
+	class [256]uint8
+	next  [cBreak][continuations]uint8
+	cost  [cBreak][continuations]uint16
+}
+
+func newTable() *machine {
+	m := &machine{}
+	for c := range m.class {
 		switch {
 		case c >= 'a' && c <= 'z':
-			t[c] = cLower
+			m.class[c] = cLower
 		case c >= 'A' && c <= 'Z':
-			t[c] = cUpper
+			m.class[c] = cUpper
 		case c >= '0' && c <= '9':
-			t[c] = cDigit
-		case c == ' ' || c == '\t':
-			t[c] = cSpace
+			m.class[c] = cDigit
+		case c == ' ':
+			m.class[c] = cSpace
+		case c == '\t':
+			m.class[c] = cTab
 		case c == '\n' || c == '\r':
-			t[c] = cNewline
+			m.class[c] = cBreak
 		case c >= utf8.RuneSelf:
-			t[c] = cHigh
+			m.class[c] = cHigh
 		}
 	}
-	return t
+	for class := range m.next {
+		for state := range continuations {
+			next, cost := step(class, state)
+			m.next[class][state], m.cost[class][state] = uint8(next), uint16(cost)
+		}
+	}
+	return m
 }
 
-// count adds the features of s in one pass.
-func (f *features) count(s string) {
-	prev := uint8(cNewline)
-	for i := 0; i < len(s); {
-		c := class[s[i]]
-		j := i + 1
-		switch c {
-		case cLower, cUpper:
-			j = f.word(s, i, prev)
-			c = cLower
-		case cDigit:
-			for j < len(s) && class[s[j]] == cDigit {
-				j++
-			}
-			f[digits] += int32((j - i + 2) / 3)
-		case cSpace:
-			for j < len(s) && class[s[j]] == cSpace {
-				j++
-			}
-			if j-i > 1 || s[i] == '\t' {
-				f[indent]++
-			}
-		case cNewline:
-			for j < len(s) && class[s[j]] == cNewline {
-				j++
-			}
-			f[newline]++
-		case cPunct:
-			for j < len(s) && class[s[j]] == cPunct {
-				j++
-			}
-			f[punct]++
-			f[morePunct] += int32(j - i - 1)
-		default:
-			j = f.high(s, i)
+// step is what a character of a class adds after what it may continue, and what
+// the next one may continue.
+func step(class, after int) (next, cost int) {
+	switch class {
+	case cLower:
+		return letter(after)
+	case cUpper:
+		switch after {
+		case capital:
+			return capitalRun, 2 * capitals
+		case capitalRun:
+			return capitalRun, capitals
 		}
-		prev, i = c, j
+		return capital, short
+	case cDigit:
+		if after == number || after == number+1 {
+			return after + 1, 0
+		}
+		return number, digits
+	case cSpace, cTab:
+		switch {
+		case after == white:
+			return white, 0
+		case after == space || class == cTab:
+			return white, indent
+		}
+		return space, 0
 	}
+	if after == punctuation {
+		return punctuation, morePunct
+	}
+	return punctuation, punct
 }
 
-// word counts one piece of a word: small letters after at most one capital, or
-// a run of capitals.
-func (f *features) word(s string, i int, prev uint8) int {
-	j := i
-	for j < len(s) && class[s[j]] == cUpper {
-		j++
+// letter is step for a small letter.
+func letter(after int) (next, cost int) {
+	switch {
+	case after == capital:
+		return word + 1, 0
+	case after == capitalRun:
+		return word + 1, short - capitals // its last capital begins this piece
+	case after < word || after >= number:
+		return word, short
 	}
-	if up := j - i; up > 1 {
-		if j < len(s) && class[s[j]] == cLower {
-			j-- // the last capital begins the next piece
-		}
-		f[capitals] += int32(j - i)
-		f[short]++
-	} else {
-		for j < len(s) && class[s[j]] == cLower {
-			j++
-		}
-		switch n := j - i; {
-		case n <= 4:
-			f[short]++
-		case n <= 8:
-			f[medium]++
-		default:
-			f[long]++
-			if n > 12 {
-				f[longer] += int32((n - 9) / 4)
-			}
-		}
+	switch next = after + 1; next - word + 1 {
+	case 5:
+		return next, medium - short
+	case 9:
+		return next, long - medium
+	case 13:
+		return next, longer
+	case 17:
+		return word + 12, longer
 	}
-	if prev == cLower || prev == cDigit {
-		f[joined]++
-	}
-	return j
+	return next, 0
 }
 
-// high counts one character outside ASCII.
-func (f *features) high(s string, i int) int {
-	r, n := utf8.DecodeRuneInString(s[i:])
+// high is the cost and length of one character outside ASCII.
+func high(s string) (cost, n int) {
+	r, n := utf8.DecodeRuneInString(s)
 	if r >= 0x2e80 && r < 0xa000 || r >= 0xac00 && r < 0xd7b0 || r >= 0x3040 && r < 0x3100 {
-		f[wide]++
-	} else {
-		f[other]++
+		return wide, n
 	}
-	return i + n
+	return other, n
 }
