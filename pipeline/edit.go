@@ -145,12 +145,18 @@ func kept(pieces []Piece, n int) []Range {
 func jsonLen(s string) int {
 	n := len(s)
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r':
-			n++
-		case c < 0x20:
-			n += 5
-		}
+		n += int(escapes[s[i]])
 	}
 	return n
 }
+
+// escapes are how many bytes a byte takes besides itself inside a JSON string.
+var escapes = func() (more [256]uint8) {
+	for c := range 0x20 {
+		more[c] = 5
+	}
+	for _, c := range []byte("\"\\\n\t\r") {
+		more[c] = 1
+	}
+	return more
+}()

@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -33,18 +35,18 @@ func Decode(raw []byte) (text string, lossy bool) {
 	return b.String(), lossy
 }
 
-// plain says that raw decodes to itself: no escape and valid UTF-8.
-func plain(raw []byte) bool {
-	for _, c := range raw {
-		if c == '\\' || c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
+// plain says that raw decodes to itself: no escape and nothing but ASCII.
+func plain(raw []byte) bool { return run(raw, 0) == len(raw) }
 
 // run returns the end of the run of ASCII bytes without escapes that begins at i.
 func run(raw []byte, i int) int {
+	for ; i+8 <= len(raw); i += 8 {
+		w := binary.LittleEndian.Uint64(raw[i:])
+		slash := w ^ (everyOne * '\\')
+		if f := ((slash-everyOne)&^slash | w) & everyHigh; f != 0 {
+			return i + bits.TrailingZeros64(f)/8
+		}
+	}
 	for i < len(raw) && raw[i] != '\\' && raw[i] < utf8.RuneSelf {
 		i++
 	}
