@@ -12,7 +12,7 @@ import (
 
 // find lists the text parts of all tool results, in body order.
 func (r *run) find() {
-	r.calls = make([]call, len(r.t.Calls))
+	r.calls = make([]*call, len(r.t.Calls))
 	r.first = make([]int, len(r.t.Results))
 	texts, n := 0, 0
 	for _, res := range r.t.Results {
@@ -374,10 +374,9 @@ func (r *run) callOf(i int) Call {
 
 // classified decodes and classifies call i on first use.
 func (r *run) classified(i int) *call {
-	c := &r.calls[i]
-	if !c.done {
+	if r.calls[i] == nil {
 		args, freeform := r.t.Arguments(i)
-		*c = call{done: true, args: args, call: classify.OfCall(r.t.Calls[i].Name, args, freeform)}
+		r.calls[i] = &call{args: args, call: classify.OfCall(r.t.Calls[i].Name, args, freeform)}
 	}
-	return c
+	return r.calls[i]
 }

@@ -31,7 +31,7 @@ type run struct {
 	sent   int   // estimated tokens of all messages and the head
 	before []int // estimated tokens before each message
 
-	calls   []call
+	calls   []*call
 	chains  []transcript.Sum // of everything up to each message, decisions included
 	sources []*source
 	listed  []Source // parallel to sources
@@ -50,7 +50,7 @@ type leaf struct {
 	span         transcript.Span
 	block        transcript.Sum // digest of the block as received
 	key          transcript.Sum // of everything its outcome depends on
-	over         bool // too much text before it or in it
+	over         bool           // too much text before it or in it
 	decision     *decision
 	fresh        bool // the outcome was worked out on this turn
 	plan         *plan
@@ -71,7 +71,6 @@ type decision struct {
 
 // call is a call with what is worked out of it on first use.
 type call struct {
-	done bool
 	args []transcript.Arg
 	call classify.Call
 }

@@ -84,11 +84,20 @@ type digester struct {
 	parts []byte
 }
 
+// shortPart is the length below which a part is taken in as it is.
+const shortPart = 128
+
 // add takes one part in; the borders between parts are part of the digest.
 func (d *digester) add(p []byte) {
-	s := d.h.Sum(p)
-	d.parts = append(d.parts, s[:]...)
+	if len(p) < shortPart {
+		d.parts = append(append(d.parts, byte(len(p))), p...)
+		return
+	}
+	d.addSum(d.h.Sum(p))
 }
+
+// addSum takes one part in by its digest.
+func (d *digester) addSum(s Sum) { d.parts = append(append(d.parts, shortPart), s[:]...) }
 
 // sum is the digest of the parts since the last one.
 func (d *digester) sum() Sum {
@@ -116,7 +125,7 @@ func (d *digester) without(s Span, removed []Span) {
 			continue
 		}
 		piece(Span{at, l.span.Start})
-		d.parts = append(d.parts, l.sum[:]...)
+		d.addSum(l.sum)
 		at = l.span.End
 	}
 	piece(Span{at, s.End})

@@ -5,11 +5,15 @@ import (
 	"fmt"
 )
 
+// bytesPerMessage is how long a message is at a guess, for the memory to begin with.
+const bytesPerMessage = 2048
+
 // messages reads the transcript of the Anthropic and Chat dialects.
 func (p *parser) messages() error {
 	if p.peek() != '[' {
 		return fmt.Errorf("%w: messages is no array", ErrShape)
 	}
+	p.t.Messages = make([]Message, 0, len(p.body)/bytesPerMessage)
 	span, err := p.array(func(i int) error {
 		if p.peek() != '{' {
 			return fmt.Errorf("%w: message %d is no object", ErrShape, i)
@@ -222,6 +226,7 @@ func (p *parser) input() error {
 			Blocks: []Block{{Type: "text", Span: v, Text: v, Bare: true}}})
 		return err
 	case '[':
+		p.t.Messages = make([]Message, 0, len(p.body)/bytesPerMessage)
 		span, err := p.array(p.item)
 		p.t.messagesSpan = span
 		return err
