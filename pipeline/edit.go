@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -97,7 +98,7 @@ func compose(base, edit []Piece) []Piece {
 
 // join merges neighbours that continue each other and drops empty pieces.
 func join(pieces []Piece) []Piece {
-	out := pieces[:0:0]
+	out := make([]Piece, 0, len(pieces))
 	for _, p := range pieces {
 		if p.length() == 0 {
 			continue
@@ -123,13 +124,19 @@ func kept(pieces []Piece, n int) []Range {
 	if pieces == nil {
 		return []Range{{0, n}}
 	}
-	var out []Range
+	keeps := 0
+	for _, p := range pieces {
+		if p.Kind == Keep {
+			keeps++
+		}
+	}
+	out := make([]Range, 0, keeps) // it is remembered, so no larger than it must be
 	for _, p := range pieces {
 		if p.Kind == Keep {
 			out = append(out, Range{p.From, p.To})
 		}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].From < out[j].From })
+	slices.SortStableFunc(out, func(a, b Range) int { return a.From - b.From })
 	merged := out[:0]
 	for _, r := range out {
 		if n := len(merged); n > 0 && r.From < merged[n-1].To {

@@ -314,7 +314,7 @@ func (r *run) seal(l *leaf, p *plan, now attempt) {
 		return
 	}
 	p.pieces, p.refs = raw, refs
-	n := len(p.write(nil, r.t, l.span))
+	n := p.length()
 	if now.tokens >= p.inTokens || n >= p.inBytes {
 		p.pieces, p.refs = nil, nil
 		r.revert(p, all, GateNoGain)

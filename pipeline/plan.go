@@ -136,6 +136,7 @@ func (o rawOffsets) of(text int) uint32 { return o.raw[sort.SearchInts(o.text, t
 // the places of characters that are none. ok is false if one is inside a
 // character.
 func offsets(raw []byte, pieces []Piece) (at rawOffsets, bad []int, ok bool) {
+	at.text = make([]int, 0, 2*len(pieces))
 	for _, p := range pieces {
 		if p.Kind == Keep {
 			at.text = append(at.text, p.From, p.To)
@@ -176,6 +177,19 @@ func copySpan(t *transcript.Transcript, p Piece) (transcript.Span, bool) {
 	to, ok2 := c.Seek(p.To)
 	s := transcript.Span{Start: span.Start + 1 + from, End: span.Start + 1 + to}
 	return s, ok1 && ok2
+}
+
+// length is the number of bytes that write appends.
+func (p *plan) length() int {
+	n := 0
+	for _, r := range p.pieces {
+		if r.ref == literal {
+			n += len(r.text)
+		} else {
+			n += int(r.to - r.from)
+		}
+	}
+	return n
 }
 
 // write appends the new raw text, without quotes.

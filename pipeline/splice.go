@@ -25,6 +25,11 @@ func (r *run) splice(reps []replacement) (body []byte, changes []transcript.Chan
 	}
 	slices.SortFunc(reps, func(a, b replacement) int { return a.span.Start - b.span.Start })
 	in := r.t.Body
+	for _, l := range r.leaves {
+		if l.plan.changed() {
+			grow += l.plan.outBytes - l.plan.inBytes
+		}
+	}
 	out := make([]byte, 0, len(in)+grow)
 	at, ri := 0, 0
 	put := func(span transcript.Span, write func([]byte) []byte) {
