@@ -81,6 +81,7 @@ type digester struct {
 	t     *Transcript
 	h     Hasher
 	longs longs // of the body, for without
+	next  int   // in longs, near what was asked for last
 	parts []byte
 }
 
@@ -117,7 +118,7 @@ func (d *digester) without(s Span, removed []Span) {
 		d.add(d.t.AppendWithout(nil, s, removed))
 	}
 	at := s.Start
-	for _, l := range d.longs[d.longs.from(at):] {
+	for _, l := range d.from(at) {
 		if l.span.End > s.End {
 			break
 		}
@@ -129,6 +130,18 @@ func (d *digester) without(s Span, removed []Span) {
 		at = l.span.End
 	}
 	piece(Span{at, s.End})
+}
+
+// from are the long strings that begin at or after a byte. Parts are asked for
+// more or less in order.
+func (d *digester) from(at int) longs {
+	for d.next > 0 && d.longs[d.next-1].span.Start >= at {
+		d.next--
+	}
+	for d.next < len(d.longs) && d.longs[d.next].span.Start < at {
+		d.next++
+	}
+	return d.longs[d.next:]
 }
 
 // head is the digest of what stands before the messages.

@@ -143,9 +143,11 @@ func (r *reader) removal(m member, end int) Span {
 // allocation.
 func key(raw []byte) (name string, known int8) {
 	inside := raw[1 : len(raw)-1]
-	for i, k := range knownKeys {
-		if string(inside) == k {
-			return k, int8(i)
+	if n := len(inside); n+1 < len(keysOfLength) {
+		for i := keysOfLength[n]; i < keysOfLength[n+1]; i++ {
+			if string(inside) == knownKeys[i] {
+				return knownKeys[i], i
+			}
 		}
 	}
 	name, _ = Decode(raw)
@@ -155,14 +157,24 @@ func key(raw []byte) (name string, known int8) {
 	return name, int8(slices.Index(knownKeys[:], name))
 }
 
-// knownKeys are the names that the parser looks at, the most frequent first. The
-// place of a name is its bit in seenKeys.
+// knownKeys are the names that the parser looks at, the shortest first. The place
+// of a name is its bit in seenKeys.
 var knownKeys = [...]string{
-	"type", "text", "content", "role", "tool_use_id", "id", "name", "input", "call_id", "output", "is_error",
-	"arguments", "cache_control", "tool_calls", "tool_call_id", "function", "action", "custom", "function_call",
-	"model", "stream", "system", "instructions", "tools", "messages", "metadata", "prompt_cache_key",
-	"context_management", "truncation", "previous_response_id", "conversation",
+	"id", "type", "text", "role", "name", "input", "model", "tools", "output", "action", "custom", "stream",
+	"system", "content", "call_id", "is_error", "function", "messages", "metadata", "arguments", "tool_calls",
+	"truncation", "tool_use_id", "tool_call_id", "instructions", "conversation", "cache_control",
+	"function_call", "prompt_cache_key", "context_management", "previous_response_id",
 }
+
+// keysOfLength is where the names of each length begin in knownKeys.
+var keysOfLength = func() (first [24]int8) {
+	for i, k := range knownKeys {
+		for n := len(k) + 1; n < len(first); n++ {
+			first[n] = int8(i + 1)
+		}
+	}
+	return first
+}()
 
 // seenKeys refuses keys that stand twice: which one a provider takes is unknown.
 type seenKeys uint64

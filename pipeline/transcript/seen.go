@@ -106,12 +106,6 @@ type long struct {
 // longs are the long strings of a body, in order.
 type longs []long
 
-// from is the index of the first one that begins at or after a byte.
-func (l longs) from(at int) int {
-	i, _ := slices.BinarySearchFunc(l, at, func(s long, at int) int { return s.span.Start - at })
-	return i
-}
-
 // hashed are the long strings with digests by h.
 func (t *Transcript) hashed(h Hasher) longs {
 	if t.seen != nil && t.seen.hasher == h {
