@@ -1,6 +1,7 @@
 package backref
 
 import (
+	"sort"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -115,18 +116,15 @@ func (t *table) content(text string, i int) string {
 	return text[int(t.start[i])+int(t.gutter[i]) : t.end(text, i)]
 }
 
+// after is the index of the first numbered run that ends behind line i.
+func (t *table) after(i int) int {
+	return sort.Search(len(t.runs), func(r int) bool { return t.runs[r].To > i })
+}
+
 // run is the index of the numbered run that line i is in, or -1.
 func (t *table) run(i int) int {
-	lo, hi := 0, len(t.runs)
-	for lo < hi {
-		if mid := (lo + hi) / 2; t.runs[mid].To <= i {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo < len(t.runs) && t.runs[lo].From <= i {
-		return lo
+	if r := t.after(i); r < len(t.runs) && t.runs[r].From <= i {
+		return r
 	}
 	return -1
 }
@@ -134,16 +132,16 @@ func (t *table) run(i int) int {
 // bounds are the lines around i that a run may not leave: those of its numbered
 // run, or the bare lines between two of them.
 func (t *table) bounds(i int) (from, to int) {
+	r := t.after(i)
+	if r < len(t.runs) && t.runs[r].From <= i {
+		return t.runs[r].From, t.runs[r].To
+	}
 	from, to = 0, t.len()
-	for _, r := range t.runs {
-		switch {
-		case r.From <= i && i < r.To:
-			return r.From, r.To
-		case r.To <= i:
-			from = r.To
-		case r.From > i:
-			return from, r.From
-		}
+	if r > 0 {
+		from = t.runs[r-1].To
+	}
+	if r < len(t.runs) {
+		to = t.runs[r].From
 	}
 	return from, to
 }

@@ -163,6 +163,7 @@ func (t *target) shorten(i, done int, c candidate) (r reference, ok bool) {
 	if theirs >= 0 {
 		run := c.runs[theirs]
 		first := run.First + r.line - run.From
+		t.budget -= len(c.runs)
 		if !c.alone(theirs, first, first+r.to-r.from-1) {
 			return r, false // its numbers say nothing
 		}

@@ -151,11 +151,13 @@ func (r *reader) step(c rune) {
 	case csi, csiBetween:
 		r.parameter(c)
 	case text:
-		switch c {
-		case '\a', 0x9c:
+		switch {
+		case c == '\a', c == 0x9c:
 			r.state = ground
-		case 0x1b:
+		case c == 0x1b:
 			r.state = textEscape
+		case c < ' ' && c != '\t', c >= 0x80 && c <= 0x9f:
+			r.giveUp()
 		}
 	case textEscape:
 		r.finish(c == '\\', false)

@@ -60,18 +60,21 @@ func readCSI(text string, n int) (s sequence, ok bool) {
 	return s, true
 }
 
-// readString reads a string that BEL or ST ends, on one line.
+// readString reads a string that BEL or ST ends, on one line. A control inside
+// ends the attempt, so that the work stays linear: a sequence that starts there is
+// read on its own.
 func readString(text string, n int) (s sequence, ok bool) {
-	body := text[n:min(len(text), maxSequence)]
-	end := strings.IndexAny(body, "\a\x1b\n\u009c")
-	if end < 0 || body[end] == '\n' {
-		return s, false
-	}
-	switch {
-	case body[end] == '\a':
-		return sequence{length: n + end + 1}, true
-	case strings.HasPrefix(body[end:], "\x1b\\"), strings.HasPrefix(body[end:], "\u009c"):
-		return sequence{length: n + end + 2}, true
+	for i := n; i < len(text) && i < maxSequence; i++ {
+		switch c := text[i]; {
+		case c == '\a':
+			return sequence{length: i + 1}, true
+		case c == 0x1b:
+			return sequence{length: i + 2}, strings.HasPrefix(text[i:], "\x1b\\")
+		case c == 0xc2 && i+1 < len(text) && text[i+1] >= 0x80 && text[i+1] <= 0x9f:
+			return sequence{length: i + 2}, text[i+1] == 0x9c
+		case c < ' ' && c != '\t':
+			return s, false
+		}
 	}
 	return s, false
 }

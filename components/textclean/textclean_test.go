@@ -136,6 +136,16 @@ func TestNothingVisibleVanishes(t *testing.T) {
 	})
 }
 
+// TestWorkIsLinear: texts made to be read over and over are cleaned or left alone
+// in no time; the test's own timeout is the judge.
+func TestWorkIsLinear(t *testing.T) {
+	c := newComponent(t)
+	for _, piece := range []string{"\u009d", "\x1b]", "\x1b", "\x1bP\x1bX", "\x1b[", "\x1b[0", "\x1b(", "\u009b1", "\x1b]" + strings.Repeat("a", 5000), "a\r", "a\b", "\x1b[K", "\x1b[2000C", "\x1b[2000Gx"} {
+		rewrite(c, strings.Repeat(piece, 1<<20/len(piece)))
+		rewrite(c, strings.Repeat(piece, 1<<20/len(piece))+"\n")
+	}
+}
+
 func FuzzRewrite(f *testing.F) {
 	f.Add("a\x1b[31mb\rcd\x1b[K\n")
 	f.Add("\u009b\x1b]\x1b(\n\r\r")
