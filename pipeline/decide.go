@@ -188,8 +188,10 @@ func (r *run) record(c int, v View, ds []Decision) bool {
 	ds = r.pays(c, v, ds)
 	puts := make([]store.Put, len(ds))
 	for i, d := range ds {
-		puts[i] = store.Put{Key: r.factKey(c, r.leaves[v.Blocks[d.Block].leaf]),
-			Fact: store.Fact{Wording: uint16(d.Wording), Params: d.Params}}
+		puts[i] = store.Put{
+			Key:  r.factKey(c, r.leaves[v.Blocks[d.Block].leaf]),
+			Fact: store.Fact{Wording: uint16(d.Wording), Params: d.Params},
+		}
 	}
 	if len(puts) == 0 {
 		return false

@@ -222,8 +222,10 @@ func (p *parser) input() error {
 	case '"':
 		v, _, err := p.value()
 		p.t.messagesSpan = v
-		p.t.Messages = append(p.t.Messages, Message{Role: "user", Span: v, contentSpan: v,
-			Blocks: []Block{{Type: "text", Span: v, Text: v, Bare: true}}})
+		p.t.Messages = append(p.t.Messages, Message{
+			Role: "user", Span: v, contentSpan: v,
+			Blocks: []Block{{Type: "text", Span: v, Text: v, Bare: true}},
+		})
 		return err
 	case '[':
 		p.t.Messages = make([]Message, 0, len(p.body)/bytesPerMessage)

@@ -127,8 +127,10 @@ func (p *parser) text(v Span, k kind) string {
 
 // word is like text; the words that every transcript is full of cost no memory.
 func (p *parser) word(v Span, k kind) string {
-	for _, w := range [...]string{"text", "user", "tool_use", "tool_result", "assistant", "tool", "thinking", "function_call",
-		"function_call_output", "reasoning", "message", "input_text", "output_text", "system", "developer"} {
+	for _, w := range [...]string{
+		"text", "user", "tool_use", "tool_result", "assistant", "tool", "thinking", "function_call",
+		"function_call_output", "reasoning", "message", "input_text", "output_text", "system", "developer",
+	} {
 		if v.Len() == len(w)+2 && string(p.body[v.Start+1:v.End-1]) == w && k == '"' {
 			return w
 		}

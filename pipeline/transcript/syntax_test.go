@@ -22,7 +22,8 @@ func judge(v []byte) bool {
 func sameVerdict(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, v []byte) {
+}, v []byte,
+) {
 	t.Helper()
 	got := transcript.Valid(v)
 	if want := judge(v); got != want {
