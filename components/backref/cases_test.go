@@ -20,36 +20,81 @@ func TestMarks(t *testing.T) {
 		steps []step
 		want  []string // marks of the last result
 	}{
-		{"read again", []step{read("/r/a.go", cat(1, lines)), read("/r/a.go", cat(1, lines))},
-			[]string{"[trimtab same as #1: /r/a.go lines 1-60, unchanged" + counted}},
-		{"read again without numbers", []step{read("/r/a.go", bare(lines)), read("/r/a.go", bare(lines))},
-			[]string{"[trimtab same as #1: /r/a.go, unchanged" + counted}},
-		{"path that can't be printed", []step{read("/r/ä.go", cat(1, lines)), read("/r/ä.go", cat(1, lines))},
-			[]string{"[trimtab same as #1: lines 1-60, unchanged" + counted}},
-		{"nothing that can be printed", []step{read("/r/ä.go", bare(lines)), read("/r/ä.go", bare(lines))},
-			[]string{"[trimtab same as #1, unchanged" + counted}},
-		{"final terminator missing", []step{read("/r/a.go", cat(1, lines)), read("/r/a.go", strings.TrimSuffix(cat(1, lines), "\n"))},
-			[]string{"[trimtab same as #1: /r/a.go lines 1-60, unchanged" + counted}},
-		{"a command run again", []step{bash("make", bare(lines)), bash("make", bare(lines))},
-			[]string{"[trimtab identical output to #1" + counted}},
-		{"a window inside", []step{read("/r/a.go", cat(1, lines)), bash("nl -ba /r/a.go | sed -n 11,40p", cat(11, lines[10:40]))},
-			[]string{"[trimtab lines 11-40: same as #1 lines 11-40" + counted}},
-		{"lines moved down", []step{read("/r/a.go", cat(1, lines)), read("/r/a.go", cat(1, other))},
-			[]string{"[trimtab lines 1-20: same as #1 lines 1-20" + counted, "[trimtab lines 22-61: same as #1 lines 21-60]"}},
-		{"numbered target, bare anchor", []step{bash("cat /r/a.go", bare(lines)), read("/r/a.go", cat(1, lines))},
-			[]string{`[trimtab lines 2-60: same as #1 from "value1 := compute" to "value59 := compute"` + counted}},
-		{"bare target, numbered anchor", []step{read("/r/a.go", cat(1, lines)), bash("cat /r/a.go", bare(lines))},
-			[]string{"[trimtab 60 lines: same as #1 lines 1-60" + counted}},
-		{"other form of numbers", []step{read("/r/a.go", form("%d: %s\n", 1, lines)), read("/r/a.go", cat(1, lines))},
-			[]string{"[trimtab lines 2-60: same as #1 lines 2-60" + counted}},
-		{"what a write put there", []step{write("/r/a.go", bare(lines)), read("/r/a.go", cat(1, lines))},
-			[]string{`[trimtab lines 2-60: same as argument content of call #1 from "value1 := compute" to "value59 := compute"` + counted}},
-		{"bare both", []step{bash("a", "head\n"+bare(lines)), bash("b", bare(lines)+"tail\n")},
-			[]string{`[trimtab 60 lines: same as #1 from "value0 := compute" to "value59 := compute"` + counted}},
-		{"a single long line", []step{bash("a", "head\n"+long+"\ntail a\n"), bash("b", "other\n"+long+"\ntail b\n")},
-			[]string{`[trimtab 1 lines: same as #1 from "one very" to "long line"` + counted}},
-		{"one reference explains for all", []step{bash("a", bare(lines)), bash("a", bare(lines)), bash("b", bare(lines)+"x\n")},
-			[]string{`[trimtab 60 lines: same as #1 from "value0 := compute" to "value59 := compute"]`}},
+		{
+			"read again",
+			[]step{read("/r/a.go", cat(1, lines)), read("/r/a.go", cat(1, lines))},
+			[]string{"[trimtab same as #1: /r/a.go lines 1-60, unchanged" + counted},
+		},
+		{
+			"read again without numbers",
+			[]step{read("/r/a.go", bare(lines)), read("/r/a.go", bare(lines))},
+			[]string{"[trimtab same as #1: /r/a.go, unchanged" + counted},
+		},
+		{
+			"path that can't be printed",
+			[]step{read("/r/ä.go", cat(1, lines)), read("/r/ä.go", cat(1, lines))},
+			[]string{"[trimtab same as #1: lines 1-60, unchanged" + counted},
+		},
+		{
+			"nothing that can be printed",
+			[]step{read("/r/ä.go", bare(lines)), read("/r/ä.go", bare(lines))},
+			[]string{"[trimtab same as #1, unchanged" + counted},
+		},
+		{
+			"final terminator missing",
+			[]step{read("/r/a.go", cat(1, lines)), read("/r/a.go", strings.TrimSuffix(cat(1, lines), "\n"))},
+			[]string{"[trimtab same as #1: /r/a.go lines 1-60, unchanged" + counted},
+		},
+		{
+			"a command run again",
+			[]step{bash("make", bare(lines)), bash("make", bare(lines))},
+			[]string{"[trimtab identical output to #1" + counted},
+		},
+		{
+			"a window inside",
+			[]step{read("/r/a.go", cat(1, lines)), bash("nl -ba /r/a.go | sed -n 11,40p", cat(11, lines[10:40]))},
+			[]string{"[trimtab lines 11-40: same as #1 lines 11-40" + counted},
+		},
+		{
+			"lines moved down",
+			[]step{read("/r/a.go", cat(1, lines)), read("/r/a.go", cat(1, other))},
+			[]string{"[trimtab lines 1-20: same as #1 lines 1-20" + counted, "[trimtab lines 22-61: same as #1 lines 21-60]"},
+		},
+		{
+			"numbered target, bare anchor",
+			[]step{bash("cat /r/a.go", bare(lines)), read("/r/a.go", cat(1, lines))},
+			[]string{`[trimtab lines 2-60: same as #1 from "value1 := compute" to "value59 := compute"` + counted},
+		},
+		{
+			"bare target, numbered anchor",
+			[]step{read("/r/a.go", cat(1, lines)), bash("cat /r/a.go", bare(lines))},
+			[]string{"[trimtab 60 lines: same as #1 lines 1-60" + counted},
+		},
+		{
+			"other form of numbers",
+			[]step{read("/r/a.go", form("%d: %s\n", 1, lines)), read("/r/a.go", cat(1, lines))},
+			[]string{"[trimtab lines 2-60: same as #1 lines 2-60" + counted},
+		},
+		{
+			"what a write put there",
+			[]step{write("/r/a.go", bare(lines)), read("/r/a.go", cat(1, lines))},
+			[]string{`[trimtab lines 2-60: same as argument content of call #1 from "value1 := compute" to "value59 := compute"` + counted},
+		},
+		{
+			"bare both",
+			[]step{bash("a", "head\n"+bare(lines)), bash("b", bare(lines)+"tail\n")},
+			[]string{`[trimtab 60 lines: same as #1 from "value0 := compute" to "value59 := compute"` + counted},
+		},
+		{
+			"a single long line",
+			[]step{bash("a", "head\n"+long+"\ntail a\n"), bash("b", "other\n"+long+"\ntail b\n")},
+			[]string{`[trimtab 1 lines: same as #1 from "one very" to "long line"` + counted},
+		},
+		{
+			"one reference explains for all",
+			[]step{bash("a", bare(lines)), bash("a", bare(lines)), bash("b", bare(lines)+"x\n")},
+			[]string{`[trimtab 60 lines: same as #1 from "value0 := compute" to "value59 := compute"]`},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := play(t, `{}`, tc.steps)
@@ -173,14 +218,26 @@ func TestEditedFile(t *testing.T) {
 		steps []step
 		want  []string
 	}{
-		{"changed line", []step{read("/r/a.go", cat(1, lines)), edit("/r/a.go", lines[30], changed[30]), read("/r/a.go", cat(1, changed))},
-			[]string{"[trimtab lines 1-28: same as #1 lines 1-28" + counted, "[trimtab lines 34-60: same as #1 lines 34-60]"}},
-		{"deleted line", []step{read("/r/a.go", cat(1, lines)), edit("/r/a.go", lines[30], ""), read("/r/a.go", cat(1, deleted))},
-			[]string{"[trimtab lines 1-28: same as #1 lines 1-28" + counted, "[trimtab lines 33-59: same as #1 lines 34-60]"}},
-		{"changed by somebody else", []step{read("/r/a.go", cat(1, lines)), edit("/r/b.go", "x", "y"), read("/r/a.go", cat(1, changed))},
-			[]string{"[trimtab lines 1-30: same as #1 lines 1-30" + counted, "[trimtab lines 32-60: same as #1 lines 32-60]"}},
-		{"a window of it", []step{read("/r/a.go", cat(1, lines)), edit("/r/a.go", "x", "y"), bash("nl -ba /r/a.go | sed -n 11,40p", cat(11, lines[10:40]))},
-			[]string{"[trimtab lines 11-40: same as #1 lines 11-40" + counted}},
+		{
+			"changed line",
+			[]step{read("/r/a.go", cat(1, lines)), edit("/r/a.go", lines[30], changed[30]), read("/r/a.go", cat(1, changed))},
+			[]string{"[trimtab lines 1-28: same as #1 lines 1-28" + counted, "[trimtab lines 34-60: same as #1 lines 34-60]"},
+		},
+		{
+			"deleted line",
+			[]step{read("/r/a.go", cat(1, lines)), edit("/r/a.go", lines[30], ""), read("/r/a.go", cat(1, deleted))},
+			[]string{"[trimtab lines 1-28: same as #1 lines 1-28" + counted, "[trimtab lines 33-59: same as #1 lines 34-60]"},
+		},
+		{
+			"changed by somebody else",
+			[]step{read("/r/a.go", cat(1, lines)), edit("/r/b.go", "x", "y"), read("/r/a.go", cat(1, changed))},
+			[]string{"[trimtab lines 1-30: same as #1 lines 1-30" + counted, "[trimtab lines 32-60: same as #1 lines 32-60]"},
+		},
+		{
+			"a window of it",
+			[]step{read("/r/a.go", cat(1, lines)), edit("/r/a.go", "x", "y"), bash("nl -ba /r/a.go | sed -n 11,40p", cat(11, lines[10:40]))},
+			[]string{"[trimtab lines 11-40: same as #1 lines 11-40" + counted},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := play(t, `{}`, tc.steps)
@@ -258,7 +315,8 @@ func TestSituations(t *testing.T) {
 		{"marks quoted in a file", []step{read("/a", cat(1, lines)), read("/notes", cat(1, append([]string{"[trimtab lines 1-9: same as #1 lines 1-9]"}, lines...))), read("/notes", cat(1, append([]string{"[trimtab lines 1-9: same as #1 lines 1-9]"}, lines...)))}, false},
 		{"arguments that are escaped", []step{write("/a", "x := \"y\\n\"\n"+bare(lines)+"é \"z\"\n"), read("/a", cat(1, append(append([]string{`x := "y\n"`}, lines...), `é "z"`)))}, true},
 		{"edits of one call", []step{{tool: "MultiEdit", args: map[string]any{"file_path": "/a", "edits": []any{
-			map[string]any{"old_string": "q", "new_string": bare(lines[:50])}, map[string]any{"old_string": "r", "new_string": bare(lines[40:90])}}}, text: "ok"}, read("/a", cat(1, lines))}, true},
+			map[string]any{"old_string": "q", "new_string": bare(lines[:50])}, map[string]any{"old_string": "r", "new_string": bare(lines[40:90])},
+		}}, text: "ok"}, read("/a", cat(1, lines))}, true},
 		{"mixed separators and paddings", []step{read("/a", form("%d: %s\n", 1, lines)), read("/a", form("%6d→%s\n", 1, lines)), read("/a", form("%05d| %s\n", 1, lines)), read("/a", form("%d. %s\n", 1, lines)), read("/a", form("%d:%s\n", 1, append([]string{"x"}, lines...)))}, true},
 		{"grouped rows are no anchors", []step{bash("rg a", form("src/a.go:%d:%s\n", 1, lines)), bash("rg b", form("src/a.go:%d:%s\n", 1, lines[:60]))}, false},
 	} {

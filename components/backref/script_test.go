@@ -91,8 +91,10 @@ func body(path string, steps []step, extra map[string]any) []byte {
 		case "/v1/chat/completions":
 			var calls []any
 			for k, s := range steps[i:j] {
-				calls = append(calls, map[string]any{"id": fmt.Sprint("t", i+k), "type": "function",
-					"function": map[string]any{"name": s.tool, "arguments": encode(s.args)}})
+				calls = append(calls, map[string]any{
+					"id": fmt.Sprint("t", i+k), "type": "function",
+					"function": map[string]any{"name": s.tool, "arguments": encode(s.args)},
+				})
 			}
 			items = append(items, map[string]any{"role": "assistant", "content": nil, "tool_calls": calls})
 			for k, s := range steps[i:j] {

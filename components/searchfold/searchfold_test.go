@@ -90,8 +90,10 @@ func TestGates(t *testing.T) {
 
 // rows draws what search tools and lists print, and what looks like it.
 func rows(t *rapid.T) string {
-	paths := []string{"pkg/a.go", "pkg/sub/deep/b.go", "/home/dev/projects/nimbus/src/a.ts", "/home/dev/projects/nimbus/src/b.ts",
-		"/home/dev/projects/nimbus/c", "12", "a b.go", "x-1-y.go", "C:\\a.go", "héllo/ü.go", "dir/", "./a", "12:3", "a:1:b", "src/pkg"}
+	paths := []string{
+		"pkg/a.go", "pkg/sub/deep/b.go", "/home/dev/projects/nimbus/src/a.ts", "/home/dev/projects/nimbus/src/b.ts",
+		"/home/dev/projects/nimbus/c", "12", "a b.go", "x-1-y.go", "C:\\a.go", "héllo/ü.go", "dir/", "./a", "12:3", "a:1:b", "src/pkg",
+	}
 	lines := []string{"", "--", "plain text", "12:row like", "7-row like", "\ttabbed", "dir/", "12", "pkg/a.go", "a/b/", "/", "//", ":1:", "-1-"}
 	var b strings.Builder
 	for range rapid.IntRange(0, 60).Draw(t, "rows") {

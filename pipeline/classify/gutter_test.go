@@ -46,10 +46,14 @@ func TestNumberedRuns(t *testing.T) {
 		{"a blank line lacks the space", append(numbered("%d: %s", 1, abc...), "8:", "9: x"), []classify.Numbered{run(0, 9, 1, ": ", 0, 0, true)}},
 		{"colons alone", numbered("%d:%s", 1, abc...), []classify.Numbered{run(0, 7, 1, ":", 0, 0, true)}},
 		{"between other lines", join(plain, numbered("%6d\t%s", 5, abc...), plain), []classify.Numbered{run(3, 10, 5, "\t", ' ', 6, true)}},
-		{"a jump", join(numbered("%6d\t%s", 5, abc...), numbered("%6d\t%s", 50, abc...)),
-			[]classify.Numbered{run(0, 7, 5, "\t", ' ', 6, true), run(7, 14, 50, "\t", ' ', 6, true)}},
-		{"another separator", join(numbered("%d\t%s", 1, abc...), numbered("%d| %s", 8, abc...)),
-			[]classify.Numbered{run(0, 7, 1, "\t", 0, 0, true), run(7, 14, 8, "| ", 0, 0, true)}},
+		{
+			"a jump", join(numbered("%6d\t%s", 5, abc...), numbered("%6d\t%s", 50, abc...)),
+			[]classify.Numbered{run(0, 7, 5, "\t", ' ', 6, true), run(7, 14, 50, "\t", ' ', 6, true)},
+		},
+		{
+			"another separator", join(numbered("%d\t%s", 1, abc...), numbered("%d| %s", 8, abc...)),
+			[]classify.Numbered{run(0, 7, 1, "\t", 0, 0, true), run(7, 14, 8, "| ", 0, 0, true)},
+		},
 		{"too short", numbered("%d\t%s", 1, abc[:5]...), nil},
 		{"a list in prose", join(numbered("%d. %s", 1, abc...), many), nil},
 		{"rows of one file", []string{"3:a", "9:b", "12:c", "13:d", "20:e", "21:f"}, nil},
