@@ -12,6 +12,7 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -204,9 +205,23 @@ func (o Options) action(to Upstream) *routev3.RouteAction {
 		// An answer may take as long as it takes; the agent has its own timeout.
 		Timeout:     durationpb.New(0),
 		IdleTimeout: durationpb.New(idleTimeout),
-		// Only what cannot have been billed is tried again. Agents retry the rest.
-		RetryPolicy: &routev3.RetryPolicy{
-			RetryOn: "connect-failure,refused-stream,reset-before-request", NumRetries: wrapperspb.UInt32(2),
+		RetryPolicy:          retries(),
+	}
+}
+
+// retries are of what cannot have been billed; agents retry the rest. Where a
+// request may be tried again Envoy keeps a copy of what it has sent. If the server
+// fails while a body of unknown length comes in, Envoy sends that copy a second
+// time: so only requests whose body can't be of unknown length are tried again.
+func retries() *routev3.RetryPolicy {
+	return &routev3.RetryPolicy{
+		RetryOn:    "connect-failure,refused-stream,reset-before-request",
+		NumRetries: wrapperspb.UInt32(2),
+		RetriableRequestHeaders: []*routev3.HeaderMatcher{
+			{Name: "content-length", HeaderMatchSpecifier: &routev3.HeaderMatcher_PresentMatch{PresentMatch: true}},
+			{Name: ":method", InvertMatch: true, HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{
+				StringMatch: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: "POST"}},
+			}},
 		},
 	}
 }
