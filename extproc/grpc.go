@@ -25,9 +25,9 @@ type GRPC struct {
 
 // NewGRPC returns a server for bodies of up to maxBodyBytes. Envoy may overshoot
 // its buffer by as much again when it hands over a body of unknown length.
-func NewGRPC(s *Server, maxBodyBytes int64) *GRPC {
+func NewGRPC(s *Server, maxBodyBytes int64, more ...grpc.ServerOption) *GRPC {
 	g := &GRPC{
-		server: grpc.NewServer(grpc.MaxRecvMsgSize(int(2*maxBodyBytes + 1<<20))),
+		server: grpc.NewServer(append(more, grpc.MaxRecvMsgSize(int(2*maxBodyBytes+1<<20)))...),
 		health: health.NewServer(),
 	}
 	extprocpb.RegisterExternalProcessorServer(g.server, s)

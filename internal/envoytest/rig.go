@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -41,16 +39,14 @@ type Options struct {
 type Rig struct {
 	*up.Up
 	Provider *provider.Server // nil with Options.Upstream
-
-	accessLog string
-	logs      *safeBuffer
+	*record
 }
 
 // Start runs everything and ends it with the test. Without an Envoy the test is
 // skipped, with the remedy.
 func Start(t testing.TB, o Options) *Rig {
 	t.Helper()
-	r := &Rig{accessLog: filepath.Join(t.TempDir(), "access.json"), logs: &safeBuffer{}}
+	r := &Rig{record: newRecord(t)}
 	upstream, ca := o.Upstream, ""
 	if upstream == "" {
 		p, err := provider.New(o.Provider).Start("", o.Secure)
@@ -93,39 +89,9 @@ func Start(t testing.TB, o Options) *Rig {
 		if err := u.Stop(ctx); err != nil {
 			t.Error(err)
 		}
-		if t.Failed() {
-			t.Logf("what Envoy and the server said:\n%s", r.logs)
-		}
+		r.show(t)
 	})
 	return r
-}
-
-// Logs are what Envoy and the server said so far.
-func (r *Rig) Logs() string { return r.logs.String() }
-
-// Access returns what Envoy logged of the requests so far, once there are n.
-func (r *Rig) Access(t testing.TB, n int) []map[string]any {
-	t.Helper()
-	for range 500 {
-		data, err := os.ReadFile(r.accessLog)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		if lines := bytes.SplitAfter(data, []byte("\n")); len(lines) > n {
-			entries := make([]map[string]any, 0, len(lines))
-			for _, line := range lines[:len(lines)-1] {
-				var entry map[string]any
-				if err := json.Unmarshal(line, &entry); err != nil {
-					t.Fatalf("%v: %s", err, line)
-				}
-				entries = append(entries, entry)
-			}
-			return entries
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatalf("Envoy has not logged %d requests", n)
-	return nil
 }
 
 // Client returns a client of one protocol. Its connections end with the test.
@@ -171,22 +137,4 @@ func Post(ctx context.Context, c *http.Client, url string, body []byte, length b
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	return Reply{Status: resp.StatusCode, Header: resp.Header, Body: data}, err
-}
-
-// safeBuffer keeps what several write.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/trimtab-io/trimtab/extproc"
 	"github.com/trimtab-io/trimtab/internal/admin"
 	"github.com/trimtab-io/trimtab/internal/config"
@@ -28,6 +30,8 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock of requests; nil: time.Now.
 	Now func() time.Time
+	// GRPC are options of the gRPC server besides the product's own.
+	GRPC []grpc.ServerOption
 }
 
 // Service is one trimtab process without an Envoy. Its methods are safe for
@@ -174,7 +178,7 @@ func (s *Service) listen(ctx context.Context, e *config.Effective, o Options) er
 		return errors.Join(err, s.admin.Close())
 	}
 	s.address = l.Addr()
-	s.grpc = extproc.NewGRPC(s.server, s.maxBody)
+	s.grpc = extproc.NewGRPC(s.server, s.maxBody, o.GRPC...)
 	go func() { s.served <- s.grpc.Serve(l) }()
 	return nil
 }
