@@ -2,13 +2,15 @@ package extproc
 
 import (
 	"bytes"
+	"errors"
 	"io"
 
 	"github.com/trimtab-io/trimtab/pipeline/promptcache"
 )
 
-// maxAnswerWindow bounds a zstd answer's window, which is memory of ours.
-const maxAnswerWindow = 8 << 20
+// maxAnswer is how much of a decoded answer is read. No model writes a hundredth of
+// it; an answer that grows over it is no bill's, and would cost time at its end.
+const maxAnswer = 64 << 20
 
 // answer reads the provider's bill from the chunks of an answer as they pass by.
 type answer struct {
@@ -40,10 +42,13 @@ func (a *answer) decode(encoding string, r *io.PipeReader) {
 			a.err = errEncoding
 		}
 	}()
-	d, done, err := newDecoder(encoding, r, maxAnswerWindow)
+	d, done, err := newDecoder(encoding, r)
 	defer done()
 	if err == nil {
-		_, err = io.Copy(a.usage, d)
+		var n int64
+		if n, err = io.Copy(a.usage, io.LimitReader(d, maxAnswer+1)); err == nil && n > maxAnswer {
+			err = errTooLarge
+		}
 	}
 	a.err = err
 }
@@ -73,7 +78,11 @@ func (a *answer) close() (promptcache.Usage, string) {
 		<-a.done
 	}
 	usage, outcome := a.usage.Usage()
-	if a.err != nil && outcome != promptcache.UsageRead {
+	switch {
+	case outcome == promptcache.UsageRead:
+	case errors.Is(a.err, errTooLarge):
+		return usage, string(promptcache.UsageTooLarge)
+	case a.err != nil:
 		return usage, UsageEncoding
 	}
 	return usage, string(outcome)

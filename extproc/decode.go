@@ -16,6 +16,8 @@ import (
 var (
 	errEncoding = errors.New("content encoding is not known")
 	errTooLarge = errors.New("decoded body is over the limit")
+	errNoRoom   = errors.New("no more may be held")
+	errTrailing = errors.New("something follows the encoded body")
 )
 
 // decodes says that a content encoding is known.
@@ -27,19 +29,25 @@ func decodes(encoding string) bool {
 	return false
 }
 
-// newDecoder decodes a stream. zstd's window is bounded by maxWindow.
-func newDecoder(encoding string, r io.Reader, maxWindow uint64) (io.Reader, func(), error) {
+// maxWindow bounds zstd's window, which is memory of ours besides the body: what
+// RFC 8878 (3.1.1.1.2) asks every decoder to take. Encoders that don't know how long
+// a body is going to be ask for some megabytes however short it is.
+const maxWindow = 8 << 20
+
+// newDecoder decodes a stream.
+func newDecoder(encoding string, r io.Reader) (io.Reader, func(), error) {
 	done := func() {}
 	switch encoding {
 	case "gzip", "x-gzip":
 		d, err := gzip.NewReader(r)
 		return d, done, err
 	case "deflate":
-		return newDeflate(r)
+		d, err := newDeflate(r)
+		return d, done, err
 	case "br":
 		return brotli.NewReader(r), done, nil
 	case "zstd":
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, done, err
 		}
@@ -48,36 +56,73 @@ func newDecoder(encoding string, r io.Reader, maxWindow uint64) (io.Reader, func
 	return nil, done, errEncoding
 }
 
-// newDeflate takes both things that are called deflate: with zlib's header, as
-// it is specified, and without, as some clients send it.
-func newDeflate(r io.Reader) (io.Reader, func(), error) {
-	br := bufio.NewReader(r)
-	head, err := br.Peek(2)
-	if err != nil {
-		return nil, func() {}, err
-	}
-	if head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 {
-		d, err := zlib.NewReader(br)
-		return d, func() {}, err
-	}
-	return flate.NewReader(br), func() {}, nil
+// deflate is a decoder that refuses what follows the end of its stream, as the
+// others do: who drops it changes what was sent.
+type deflate struct {
+	io.Reader
+	src *bufio.Reader
 }
 
+// Read implements io.Reader.
+func (d deflate) Read(p []byte) (int, error) {
+	n, err := d.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		if _, more := d.src.Peek(1); more == nil {
+			return n, errTrailing
+		}
+	}
+	return n, err
+}
+
+// newDeflate takes both things that are called deflate: with zlib's header, as
+// it is specified, and without, as some clients send it.
+func newDeflate(r io.Reader) (io.Reader, error) {
+	src := bufio.NewReader(r)
+	head, err := src.Peek(2)
+	if err != nil {
+		return nil, err
+	}
+	if head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 {
+		d, err := zlib.NewReader(src)
+		return deflate{d, src}, err
+	}
+	return deflate{flate.NewReader(src), src}, nil
+}
+
+// firstRoom is the least that is made room for at once.
+const firstRoom = 32 << 10
+
 // decodeBody decodes a whole body of at most limit bytes. What is over the limit
-// is an error; it is never cut.
-func decodeBody(encoding string, body []byte, limit int64) ([]byte, error) {
-	d, done, err := newDecoder(encoding, bytes.NewReader(body), uint64(max(limit, 1<<20)))
+// is an error; it is never cut. room is asked before memory for so many bytes in
+// all is taken, and may refuse: how large a body becomes is known only at its end.
+func decodeBody(encoding string, body []byte, limit int64, room func(int64) bool) ([]byte, error) {
+	d, done, err := newDecoder(encoding, bytes.NewReader(body))
 	defer done()
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	n, err := io.Copy(&out, io.LimitReader(d, limit+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case n > limit:
-		return nil, errTooLarge
+	var out []byte
+	for {
+		if len(out) == cap(out) {
+			// One byte over the limit tells that it is passed.
+			size := min(max(2*int64(cap(out)), 4*int64(len(body)), firstRoom), limit+1)
+			if size <= int64(len(out)) {
+				return nil, errTooLarge
+			}
+			if !room(size) {
+				return nil, errNoRoom
+			}
+			out = append(make([]byte, 0, size), out...)
+		}
+		n, err := d.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		switch {
+		case int64(len(out)) > limit:
+			return nil, errTooLarge
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, err
+		}
 	}
-	return out.Bytes(), nil
 }

@@ -17,6 +17,7 @@ type exchange struct {
 	ctx     context.Context
 	set     *Settings
 	profile string
+	trace   string // traceparent of the stream: Envoy's own span of the request
 
 	// From the request headers.
 	limits   Limits
@@ -47,6 +48,10 @@ func (x *exchange) end() {
 	x.free()
 	if x.reading != nil {
 		x.summary.Usage, x.summary.UsageOutcome = x.reading.close()
+		if !x.summary.Usage.Known {
+			// The end of the answer was not seen, so that no bill was is no wonder.
+			x.summary.UsageOutcome = UsageCut
+		}
 	}
 	if x.summary.UsageOutcome == "" {
 		x.summary.UsageOutcome = UsageNoAnswer

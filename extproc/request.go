@@ -2,6 +2,7 @@ package extproc
 
 import (
 	"context"
+	"errors"
 
 	filterpb "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
 	extprocpb "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
@@ -19,6 +20,7 @@ func (x *exchange) requestHeaders(m *extprocpb.HttpHeaders) *extprocpb.Processin
 	x.began = x.s.opt.Now()
 	defer x.timed()
 	h := readHeaders(m.GetHeaders())
+	x.summary.Trace = traceOf(x.trace, h["traceparent"])
 	x.mode = ModeNone
 	if why := x.identify(h); why != pipeline.Rewritten {
 		x.pass(why)
@@ -191,12 +193,14 @@ func (x *exchange) whole(m *extprocpb.HttpBody) ([]byte, pipeline.Reason) {
 		return wire, pipeline.Rewritten
 	}
 	limit := min(x.limits.MaxBodyBytes, size*int64(max(x.limits.MaxExpansion, 1)))
-	body, err := decodeBody(x.encoding, wire, limit)
-	if err != nil {
-		return nil, pipeline.UnknownEncoding
-	}
-	if !x.reserve(size + int64(len(body))) {
+	body, err := decodeBody(x.encoding, wire, limit, func(n int64) bool { return x.reserve(size + n) })
+	switch {
+	case errors.Is(err, errNoRoom):
 		return nil, pipeline.Overloaded
+	case errors.Is(err, errTooLarge) && limit == x.limits.MaxBodyBytes:
+		return nil, pipeline.TooLarge
+	case err != nil:
+		return nil, pipeline.UnknownEncoding
 	}
 	return body, pipeline.Rewritten
 }

@@ -74,6 +74,9 @@ func (s *Server) Process(stream extprocpb.ExternalProcessor_ProcessServer) error
 		if names := md.Get(profileKey); len(names) > 0 {
 			x.profile = names[0]
 		}
+		if parents := md.Get("traceparent"); len(parents) > 0 {
+			x.trace = parents[0]
+		}
 	}
 	defer x.end()
 	for {

@@ -89,10 +89,13 @@ type Summary struct {
 	WireBytes int64
 	// Added is the time from Envoy's messages to our answers on the request's way.
 	Added time.Duration
+	// Trace is the id of the request's trace, 32 hexadecimal digits; empty if it has
+	// none or the trace is not kept.
+	Trace string
 	// Status is the answer's; 0 if none was seen.
 	Status int
 	// Usage is the provider's bill, and UsageOutcome what became of reading it:
-	// a promptcache.UsageOutcome, UsageUnread or UsageNoAnswer.
+	// a promptcache.UsageOutcome or one of those below.
 	Usage        promptcache.Usage
 	UsageOutcome string
 }
@@ -109,6 +112,8 @@ const (
 	UsageType = "content_type"
 	// UsageEncoding: the answer's encoding is none that is decoded, or broke.
 	UsageEncoding = "encoding"
+	// UsageCut: the client left, or the connection broke, before the bill came.
+	UsageCut = "cut"
 )
 
 // Observer hears of what happens. Its methods are called from many goroutines
