@@ -30,7 +30,8 @@ type Upstream struct {
 // Arrival is a request as it reached the upstream.
 type Arrival struct {
 	Times  int // more than once: somebody tried again
-	Path   string
+	Method string
+	Path   string // with its query
 	Header http.Header
 	Body   []byte
 }
@@ -101,7 +102,7 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // cut off: it has not arrived
 	}
 	u.mu.Lock()
-	u.got[id] = Arrival{Times: u.got[id].Times + 1, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
+	u.got[id] = Arrival{Times: u.got[id].Times + 1, Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
 	wait := u.holds[id]
 	u.mu.Unlock()
 	if wait == nil {
