@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -22,7 +23,8 @@ type Metrics struct {
 	requests, passed, bodyBytes, tokens         *prometheus.CounterVec
 	edits, saved, savedBytes, declined          *prometheus.CounterVec
 	violations, rewrites, billed, usage, panics *prometheus.CounterVec
-	modes                                       *prometheus.CounterVec
+	modes, bills, observed, observedEdits       *prometheus.CounterVec
+	agent                                       []agentCounter
 	added, engine                               *prometheus.HistogramVec
 }
 
@@ -57,7 +59,11 @@ func NewMetrics(version string) *Metrics {
 	m.violations = counter("trimtab_prefix_violations_total", "Blocks changed in a prefix that the provider holds, without a counted cause. Must stay 0; report it with the component.", "component")
 	m.rewrites = counter("trimtab_prefix_rewrites_total", "Blocks changed in a prefix that the provider may hold, for a counted cause, which costs one cache write.", "cause")
 	m.billed = counter("trimtab_billed_tokens_total", "Tokens that providers say they billed, by tier, and by arm for a comparison with the holdout.", "dialect", "model", "profile", "arm", "tier")
-	m.usage = counter("trimtab_usage_read_total", "What became of reading the bill in answers. unknown_shape and encoding mean that billed tokens are counted too low.", "outcome")
+	m.usage = counter("trimtab_usage_read_total", "What became of reading the bill in answers. unknown_shape, encoding, syntax and too_large mean that billed tokens are counted too low; absent is an answer without a bill, cut one that broke off before it.", "outcome")
+	m.bills = counter("trimtab_billed_answers_total", "Answers whose bill was read: what billed tokens are divided by for a comparison of the arms.", "dialect", "model", "profile", "arm")
+	m.observedEdits = counter("trimtab_observed_edits_total", "Blocks that a component would have changed; the profile's mode is observe.", "component", "profile")
+	m.observed = counter("trimtab_observed_saved_tokens_total", "Estimated tokens that a component would have taken out; the profile's mode is observe.", "component", "profile")
+	m.agent = agentCounters(counter)
 	m.panics = counter("trimtab_panics_total", "Stages saved from a panic; the request went out as it came. Report it with the log line.", "stage")
 	m.added = histogram("trimtab_added_seconds", "Time that a request was held up by the server's answers.", "outcome")
 	m.engine = histogram("trimtab_engine_seconds", "Time that the engine worked on a request.", "outcome")
@@ -82,20 +88,21 @@ func (m *Metrics) Exchanged(s extproc.Summary) {
 	if r.Reason == pipeline.Rewritten {
 		outcome = "rewritten"
 	} else {
-		m.passed.WithLabelValues(r.Profile, string(r.Reason)).Inc()
+		count(m.passed.WithLabelValues(r.Profile, string(r.Reason)), 1, s.Trace)
 	}
 	if r.Dialect == "" {
 		return // not on a provider's path
 	}
-	m.requests.WithLabelValues(string(r.Dialect), r.Profile, outcome).Inc()
+	count(m.requests.WithLabelValues(string(r.Dialect), r.Profile, outcome), 1, s.Trace)
 	m.modes.WithLabelValues(string(s.Mode)).Inc()
-	m.added.WithLabelValues(outcome).Observe(s.Added.Seconds())
+	observe(m.added.WithLabelValues(outcome), s.Added, s.Trace)
 	m.usage.WithLabelValues(s.UsageOutcome).Inc()
 	if r.Engine > 0 {
-		m.worked(r, outcome)
+		m.worked(r, outcome, s.Trace)
 	}
 	if u := s.Usage; u.Known {
 		model := m.models.label(r.Model)
+		m.bills.WithLabelValues(string(r.Dialect), model, r.Profile, r.Arm).Inc()
 		for _, t := range []struct {
 			tier string
 			n    int
@@ -106,22 +113,22 @@ func (m *Metrics) Exchanged(s extproc.Summary) {
 }
 
 // worked counts what the engine did.
-func (m *Metrics) worked(r *pipeline.Report, outcome string) {
+func (m *Metrics) worked(r *pipeline.Report, outcome, trace string) {
 	d := string(r.Dialect)
-	m.engine.WithLabelValues(outcome).Observe(r.Engine.Seconds())
+	after := r.TokensAfter
+	if r.Reason == pipeline.ObserveOnly {
+		after = r.TokensBefore // the report says what it could have been
+	}
+	observe(m.engine.WithLabelValues(outcome), r.Engine, trace)
 	m.bodyBytes.WithLabelValues(d, r.Profile, "received").Add(float64(r.BytesBefore))
 	m.bodyBytes.WithLabelValues(d, r.Profile, "forwarded").Add(float64(r.BytesAfter))
 	m.tokens.WithLabelValues(d, r.Profile, r.Arm, "received").Add(float64(r.TokensBefore))
-	m.tokens.WithLabelValues(d, r.Profile, r.Arm, "forwarded").Add(float64(r.TokensAfter))
+	m.tokens.WithLabelValues(d, r.Profile, r.Arm, "forwarded").Add(float64(after))
+	for _, a := range m.agent {
+		a.WithLabelValues(d, r.Profile, r.Arm).Add(float64(a.of(r.Outcomes)))
+	}
 	for _, c := range r.Components {
-		m.edits.WithLabelValues(c.Name, r.Profile, "first").Add(float64(max(c.Edits-c.Replayed, 0)))
-		m.edits.WithLabelValues(c.Name, r.Profile, "replayed").Add(float64(c.Replayed))
-		m.saved.WithLabelValues(c.Name, r.Profile, "first").Add(float64(max(c.FirstSavedTokens, 0)))
-		m.saved.WithLabelValues(c.Name, r.Profile, "replayed").Add(float64(max(c.SavedTokens-c.FirstSavedTokens, 0)))
-		m.savedBytes.WithLabelValues(c.Name, r.Profile).Add(float64(max(c.SavedBytes, 0)))
-		for gate, n := range c.Gates {
-			m.declined.WithLabelValues(c.Name, string(gate)).Add(float64(n))
-		}
+		m.component(r, c)
 	}
 	for component, n := range r.Violations {
 		m.violations.WithLabelValues(component).Add(float64(n))
@@ -129,6 +136,48 @@ func (m *Metrics) worked(r *pipeline.Report, outcome string) {
 	for cause, n := range r.Rewrites {
 		m.rewrites.WithLabelValues(cause).Add(float64(n))
 	}
+}
+
+// component counts what a component did. What did not go out was not saved.
+func (m *Metrics) component(r *pipeline.Report, c pipeline.ComponentReport) {
+	for gate, n := range c.Gates {
+		m.declined.WithLabelValues(c.Name, string(gate)).Add(float64(n))
+	}
+	switch r.Reason {
+	case pipeline.Rewritten:
+		m.edits.WithLabelValues(c.Name, r.Profile, "first").Add(float64(max(c.Edits-c.Replayed, 0)))
+		m.edits.WithLabelValues(c.Name, r.Profile, "replayed").Add(float64(c.Replayed))
+		m.saved.WithLabelValues(c.Name, r.Profile, "first").Add(float64(max(c.FirstSavedTokens, 0)))
+		m.saved.WithLabelValues(c.Name, r.Profile, "replayed").Add(float64(max(c.SavedTokens-c.FirstSavedTokens, 0)))
+		m.savedBytes.WithLabelValues(c.Name, r.Profile).Add(float64(max(c.SavedBytes, 0)))
+	case pipeline.ObserveOnly:
+		m.observedEdits.WithLabelValues(c.Name, r.Profile).Add(float64(c.Edits))
+		m.observed.WithLabelValues(c.Name, r.Profile).Add(float64(max(c.SavedTokens, 0)))
+	}
+}
+
+// exemplar links a number to the trace of a request; nil where there is none.
+func exemplar(trace string) prometheus.Labels {
+	if trace == "" {
+		return nil
+	}
+	return prometheus.Labels{"trace_id": trace}
+}
+
+func count(c prometheus.Counter, n float64, trace string) {
+	if e, ok := c.(prometheus.ExemplarAdder); ok && trace != "" {
+		e.AddWithExemplar(n, exemplar(trace))
+		return
+	}
+	c.Add(n)
+}
+
+func observe(o prometheus.Observer, d time.Duration, trace string) {
+	if e, ok := o.(prometheus.ExemplarObserver); ok && trace != "" {
+		e.ObserveWithExemplar(d.Seconds(), exemplar(trace))
+		return
+	}
+	o.Observe(d.Seconds())
 }
 
 // maxModels bounds the values of the label model; a client chooses the text.

@@ -34,6 +34,7 @@ func Handler(s Sources, m *Metrics) (http.Handler, error) {
 		writeJSON(w, http.StatusOK, stats(families))
 	})
 	mux.HandleFunc("GET /config", s.config)
+	s.profiles(mux)
 	return mux, nil
 }
 
@@ -44,6 +45,7 @@ func index(w http.ResponseWriter, _ *http.Request) {
 /metrics  for Prometheus
 /stats    numbers, with a reason for each that is zero
 /config   what is in force, and where each value came from
+/debug/pprof/  Go's profiles; profile, trace and what comes from elsewhere need the token
 `))
 }
 

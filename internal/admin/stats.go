@@ -62,6 +62,7 @@ func fields() []field {
 		{"edits_replayed", "trimtab_component_edits_total", map[string]string{"turn": "replayed"}, unlessRewritten("no conversation has come back with a block that was shortened before")},
 		{"saved_tokens_first", "trimtab_component_saved_tokens_total", map[string]string{"turn": "first"}, unlessAsked("no component found anything to shorten; see declined for what each said")},
 		{"saved_tokens_replayed", "trimtab_component_saved_tokens_total", map[string]string{"turn": "replayed"}, unlessRewritten("no conversation has come back with a block that was shortened before")},
+		{"observed_saved_tokens", "trimtab_observed_saved_tokens_total", nil, always("no profile in use has the mode observe, or nothing could have been shortened there")},
 		{"prefix_violations", "trimtab_prefix_violations_total", nil, always("as it must be: no forwarded prefix changed without a counted cause")},
 		{"prefix_rewrites", "trimtab_prefix_rewrites_total", nil, always("no cached prefix had to be written again")},
 		{"billed_fresh", "trimtab_billed_tokens_total", map[string]string{"tier": "fresh"}, unlessAsked("no bill with fresh input was read; see usage_outcomes")},
@@ -69,6 +70,13 @@ func fields() []field {
 		{"billed_cache_write_5m", "trimtab_billed_tokens_total", map[string]string{"tier": "write_5m"}, unlessAsked("no five-minute cache writes were billed; OpenAI bills none")},
 		{"billed_cache_write_1h", "trimtab_billed_tokens_total", map[string]string{"tier": "write_1h"}, unlessAsked("no one-hour cache writes were billed; agents ask for them by ttl")},
 		{"billed_output", "trimtab_billed_tokens_total", map[string]string{"tier": "output"}, unlessAsked("no bill with output was read; see usage_outcomes")},
+		{"agent_conversations", "trimtab_agent_conversations_total", nil, unlessAsked(noTurns)},
+		{"agent_turns", "trimtab_agent_turns_total", nil, unlessAsked(noTurns)},
+		{"agent_calls", "trimtab_agent_calls_total", nil, unlessAsked("no tool call was new in its request")},
+		{"agent_failed_edits", "trimtab_agent_failed_edits_total", nil, unlessAsked("no new edit has failed")},
+		{"agent_repeated_reads", "trimtab_agent_repeated_reads_total", nil, unlessAsked("no conversation has read the same range of a file again")},
+		{"agent_repeated_commands", "trimtab_agent_repeated_commands_total", nil, unlessAsked("no conversation has run a command again")},
+		{"billed_answers", "trimtab_billed_answers_total", nil, unlessAsked("no bill was read; see usage_outcomes")},
 		{"panics", "trimtab_panics_total", nil, always("as it must be: no stage had to be saved")},
 		{"exchanges_open", "trimtab_exchanges_open", nil, always("no request is under way")},
 		{"bytes_in_flight", "trimtab_bytes_in_flight", nil, always("no body is held right now")},
@@ -110,6 +118,7 @@ func groups() []group {
 	return []group{
 		{"passthrough", "trimtab_passthrough_total", []string{"reason"}, "no request went out as it came"},
 		{"edits_by_component", "trimtab_component_edits_total", []string{"component"}, "no component has changed anything"},
+		{"observed_by_component", "trimtab_observed_saved_tokens_total", []string{"component"}, "no profile in use has the mode observe, or nothing could have been shortened there"},
 		{"saved_tokens_by_component", "trimtab_component_saved_tokens_total", []string{"component"}, "no component has changed anything"},
 		{"saved_bytes_by_component", "trimtab_component_saved_bytes_total", []string{"component"}, "no component has changed anything"},
 		{"declined", "trimtab_component_declined_total", []string{"component", "gate"}, "no component has looked at a block and left it alone"},
@@ -144,6 +153,11 @@ func stats(families []*dto.MetricFamily) map[string]any {
 		if len(parts) == 0 {
 			zeros[g.key] = g.empty
 		}
+	}
+	compared := arms(byName)
+	out["arms"], out["arms_note"] = compared, armsNote(compared)
+	if len(compared) == 0 {
+		zeros["arms"] = noTurns
 	}
 	out["zeros"] = zeros
 	return out

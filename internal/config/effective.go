@@ -32,7 +32,10 @@ type Effective struct {
 	GRPC       string // "unix:PATH" or "HOST:PORT"
 	Admin      string // "HOST:PORT"
 	SecretFile string // empty: a random secret per process
-	Trusted    Trusted
+	// AdminTokenFile holds the token of admin routes that change something; empty:
+	// they are refused.
+	AdminTokenFile string
+	Trusted        Trusted
 
 	MaxBytesInFlight int64
 	DrainTimeout     time.Duration
@@ -119,6 +122,7 @@ func newEffective(cfg *trimtabv1.Config, origins map[string]Origin, notes []Note
 		GRPC:             cfg.GetGrpc(),
 		Admin:            cfg.GetAdmin(),
 		SecretFile:       cfg.GetSecretFile(),
+		AdminTokenFile:   cfg.GetAdminTokenFile(),
 		MaxBytesInFlight: int64(cfg.GetProcess().GetMaxBytesInFlight()),
 		DrainTimeout:     cfg.GetProcess().GetDrainTimeout().AsDuration(),
 		DrainDelay:       cfg.GetProcess().GetDrainDelay().AsDuration(),

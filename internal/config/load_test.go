@@ -223,6 +223,7 @@ func TestTheVariablesAreTheDocumentedOnes(t *testing.T) {
 	}
 	want := []string{
 		"TRIMTAB_ADMIN admin",
+		"TRIMTAB_ADMIN_TOKEN_FILE admin_token_file",
 		"TRIMTAB_CACHE_STRATEGY profiles.*.cache.strategy",
 		"TRIMTAB_DEADLINE profiles.*.limits.deadline",
 		"TRIMTAB_DEFAULT_PROFILE default_profile",

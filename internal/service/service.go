@@ -117,6 +117,11 @@ func (s *Service) apply(e *config.Effective) error {
 	if err != nil {
 		return err
 	}
+	if e.AdminTokenFile != "" {
+		if _, err := admin.ReadToken(e.AdminTokenFile); err != nil {
+			return err
+		}
+	}
 	set := &extproc.Settings{
 		Profiles:         map[string]extproc.Limits{},
 		Default:          e.DefaultProfile,

@@ -237,8 +237,8 @@ type Config struct {
 	DefaultProfile *string `protobuf:"bytes,2,opt,name=default_profile,json=defaultProfile,proto3,oneof" json:"default_profile,omitempty"`
 	// Where Envoy reaches the gRPC server: `unix:PATH` or `HOST:PORT`.
 	Grpc *string `protobuf:"bytes,3,opt,name=grpc,proto3,oneof" json:"grpc,omitempty"`
-	// Where the admin server listens: `HOST:PORT`. It has no authentication, so
-	// keep it on a loopback address or behind a network policy.
+	// Where the admin server listens: `HOST:PORT`. What only shows numbers needs no
+	// token, so keep it on a loopback address or behind a network policy.
 	Admin *string `protobuf:"bytes,4,opt,name=admin,proto3,oneof" json:"admin,omitempty"`
 	// A file with the secret, at least 16 bytes, under which all kept keys are
 	// hashed. Replicas that share a store need the same one. Without it a random
@@ -250,9 +250,13 @@ type Config struct {
 	// Bounds on the whole process.
 	Process *ProcessLimits `protobuf:"bytes,7,opt,name=process,proto3" json:"process,omitempty"`
 	// What is logged.
-	Log           *Log `protobuf:"bytes,8,opt,name=log,proto3" json:"log,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Log *Log `protobuf:"bytes,8,opt,name=log,proto3" json:"log,omitempty"`
+	// A file with the token, at least 16 bytes, for admin routes that change
+	// something: taking a profile over time. Without it those are refused. The
+	// file is read at each such request, so that a new token needs no restart.
+	AdminTokenFile *string `protobuf:"bytes,9,opt,name=admin_token_file,json=adminTokenFile,proto3,oneof" json:"admin_token_file,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Config) Reset() {
@@ -339,6 +343,13 @@ func (x *Config) GetLog() *Log {
 		return x.Log
 	}
 	return nil
+}
+
+func (x *Config) GetAdminTokenFile() string {
+	if x != nil && x.AdminTokenFile != nil {
+		return *x.AdminTokenFile
+	}
+	return ""
 }
 
 // TrustedHeaders says which request headers are read. Leave them off where
@@ -1092,7 +1103,7 @@ var File_trimtab_v1_config_proto protoreflect.FileDescriptor
 const file_trimtab_v1_config_proto_rawDesc = "" +
 	"\n" +
 	"\x17trimtab/v1/config.proto\x12\n" +
-	"trimtab.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1btrimtab/v1/components.proto\x1a\x15trimtab/v1/rule.proto\"\x90\x05\n" +
+	"trimtab.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1btrimtab/v1/components.proto\x1a\x15trimtab/v1/rule.proto\"\xf4\x05\n" +
 	"\x06Config\x12<\n" +
 	"\bprofiles\x18\x01 \x03(\v2 .trimtab.v1.Config.ProfilesEntryR\bprofiles\x12T\n" +
 	"\x0fdefault_profile\x18\x02 \x01(\tB&\xe2\xdd\x19\"\n" +
@@ -1105,14 +1116,16 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"secretFile\x88\x01\x01\x12C\n" +
 	"\x0ftrusted_headers\x18\x06 \x01(\v2\x1a.trimtab.v1.TrustedHeadersR\x0etrustedHeaders\x123\n" +
 	"\aprocess\x18\a \x01(\v2\x19.trimtab.v1.ProcessLimitsR\aprocess\x12!\n" +
-	"\x03log\x18\b \x01(\v2\x0f.trimtab.v1.LogR\x03log\x1aP\n" +
+	"\x03log\x18\b \x01(\v2\x0f.trimtab.v1.LogR\x03log\x12M\n" +
+	"\x10admin_token_file\x18\t \x01(\tB\x1e\xe2\xdd\x19\x1a2\x18TRIMTAB_ADMIN_TOKEN_FILEH\x04R\x0eadminTokenFile\x88\x01\x01\x1aP\n" +
 	"\rProfilesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12)\n" +
 	"\x05value\x18\x02 \x01(\v2\x13.trimtab.v1.ProfileR\x05value:\x028\x01B\x12\n" +
 	"\x10_default_profileB\a\n" +
 	"\x05_grpcB\b\n" +
 	"\x06_adminB\x0e\n" +
-	"\f_secret_file\"\xc0\x02\n" +
+	"\f_secret_fileB\x13\n" +
+	"\x11_admin_token_file\"\xc0\x02\n" +
 	"\x0eTrustedHeaders\x12A\n" +
 	"\asession\x18\x01 \x01(\bB\"\xe2\xdd\x19\x1e\n" +
 	"\x05false2\x15TRIMTAB_TRUST_SESSIONH\x00R\asession\x88\x01\x01\x12;\n" +
