@@ -91,6 +91,19 @@ func (f *Front) AwaitServer(t testing.TB, healthy bool) {
 	t.Fatalf("Envoy does not see the server as healthy: %v", healthy)
 }
 
+// AwaitServers waits until Envoy knows n healthy servers.
+func (f *Front) AwaitServers(t testing.TB, n int64) {
+	t.Helper()
+	const healthy = "cluster." + envoy.ExtProcCluster + ".membership_healthy"
+	for range 1000 {
+		if stats, err := f.Stats(t.Context(), "^"+healthy+"$"); err == nil && stats[healthy] == n {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("Envoy does not see %d healthy servers", n)
+}
+
 // ServerCluster is the server's cluster in a configuration.
 func ServerCluster(b *bootstrapv3.Bootstrap) *clusterv3.Cluster {
 	for _, c := range b.GetStaticResources().GetClusters() {
