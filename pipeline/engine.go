@@ -221,16 +221,21 @@ func (e *Engine) rewrite(ctx context.Context, req Request, x *Exchange) {
 	r.do()
 }
 
-// conversation is the key of the conversation that the request belongs to
-// (settled.md, Identity). It is never made of system text.
+// conversation is the key of the conversation that the request belongs to.
 func (e *Engine) conversation(req Request, t *transcript.Transcript) store.Key {
+	return e.keyer.Key(identity(req, t)...)
+}
+
+// identity names the conversation that the request belongs to. It is never made
+// of system text: clients put nonces there.
+func identity(req Request, t *transcript.Transcript) [][]byte {
 	tenant, dialect := []byte(req.Tenant), []byte(t.Dialect)
 	for _, id := range []struct{ kind, id string }{
 		{"header", req.Session}, {"session", t.Hints.Session}, {"task", t.Hints.TaskID}, {"cachekey", t.Hints.PromptCacheKey},
 	} {
 		if id.id != "" {
-			return e.keyer.Key([]byte("conversation"), tenant, []byte(id.kind), []byte(id.id))
+			return [][]byte{[]byte("conversation"), tenant, []byte(id.kind), []byte(id.id)}
 		}
 	}
-	return e.keyer.Key([]byte("conversation"), tenant, dialect, []byte("first"), bytes.TrimSpace(t.Hints.FirstUser))
+	return [][]byte{[]byte("conversation"), tenant, dialect, []byte("first"), bytes.TrimSpace(t.Hints.FirstUser)}
 }

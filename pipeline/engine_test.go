@@ -555,3 +555,33 @@ func TestSentRawCountsAsARawTurn(t *testing.T) {
 		t.Errorf("violations %v, rewrites %v", next.Violations, next.Rewrites)
 	}
 }
+
+// The arm of a conversation is the same in every process, and after a restart with
+// another secret; its seed and nothing else changes it.
+func TestArmsAreEqualInEveryProcess(t *testing.T) {
+	arms := func(secret, seed string) (out []string) {
+		e := pipeline.New(pipeline.Options{Secret: []byte(secret)})
+		e.Apply([]pipeline.Profile{{Name: "default", Components: []pipeline.Component{upper{fake{"upper"}, firstLine}}, HoldoutShare: 0.5, HoldoutSeed: seed}}, "default")
+		for i := range 64 {
+			b := fmt.Appendf(nil, `{"messages":[{"role":"user","content":"go %d"}]}`, i)
+			out = append(out, send(e, 0, b).Report().Arm)
+		}
+		return out
+	}
+	one := arms("a secret of sixteen bytes", "seed")
+	held := 0
+	for _, arm := range one {
+		if arm == "holdout" {
+			held++
+		}
+	}
+	if held < 16 || held > 48 {
+		t.Errorf("%d of 64 conversations are held out at a share of a half", held)
+	}
+	if !slices.Equal(one, arms("another secret, longer", "seed")) {
+		t.Error("another process chooses other arms")
+	}
+	if slices.Equal(one, arms("a secret of sixteen bytes", "other")) {
+		t.Error("the seed chooses nothing")
+	}
+}

@@ -106,12 +106,14 @@ func (g *Generation) excludes(tool string) bool {
 	return false
 }
 
-// holdsOut says that the conversation is in the untouched arm.
-func (g *Generation) holdsOut(conv store.Key) bool {
+// holdsOut says that a conversation of that identity is in the untouched arm. The
+// seed alone keys the choice, so that it is the same in every process, after a
+// restart too.
+func (g *Generation) holdsOut(identity ...[]byte) bool {
 	if g.Profile.HoldoutShare <= 0 {
 		return false
 	}
-	k := store.NewKeyer([]byte(g.Profile.HoldoutSeed)).Key([]byte("holdout"), conv[:])
+	k := store.NewKeyer([]byte(g.Profile.HoldoutSeed)).Key(append([][]byte{[]byte("holdout")}, identity...)...)
 	return float64(binary.LittleEndian.Uint32(k[:]))/(1<<32) < g.Profile.HoldoutShare
 }
 

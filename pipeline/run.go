@@ -99,7 +99,7 @@ func (r *run) do() {
 		x.pass(ModeOff)
 		r.lawful()
 		return
-	case r.g.holdsOut(r.conv):
+	case r.g.holdsOut(identity(r.req, r.t)...):
 		x.report.Arm = "holdout"
 		x.pass(HeldOut)
 		r.lawful()
