@@ -21,15 +21,15 @@ import (
 // serving is `trimtab serve` in a process of its own.
 type serving struct {
 	*exec.Cmd
-	admin string // its URL
-	said  *bytes.Buffer
-	ended chan error
+	admin  string // its URL
+	stderr io.Closer
+	ended  chan error
 }
 
 // startServe runs `trimtab serve` until it serves. It is killed with the test.
 func startServe(t *testing.T, socket string, env ...string) *serving {
 	t.Helper()
-	s := &serving{ended: make(chan error, 1), said: &bytes.Buffer{}}
+	s := &serving{ended: make(chan error, 1)}
 	s.Cmd = exec.Command(os.Args[0], "serve", "--grpc", "unix:"+socket, "--admin", "127.0.0.1:0")
 	s.Env = append(os.Environ(), asTrimtab+"=1", "TRIMTAB_LOG_FORMAT=json", "TRIMTAB_DEADLINE=30s")
 	s.Env = append(s.Env, env...)
@@ -37,6 +37,7 @@ func startServe(t *testing.T, socket string, env ...string) *serving {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.stderr = stderr
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func startServe(t *testing.T, socket string, env ...string) *serving {
 		}
 	}
 	go func() {
-		io.Copy(s.said, stderr)
+		io.Copy(io.Discard, stderr)
 		s.ended <- s.Wait()
 	}()
 	t.Cleanup(func() { s.die(t) })
@@ -64,11 +65,19 @@ func startServe(t *testing.T, socket string, env ...string) *serving {
 // die kills the process, and waits until it is gone. It may be called again.
 func (s *serving) die(t *testing.T) {
 	s.Process.Kill()
+	s.wait(t)
+}
+
+// wait waits until the process is gone.
+func (s *serving) wait(t *testing.T) error {
+	t.Helper()
 	select {
 	case err := <-s.ended:
 		s.ended <- err
-	case <-time.After(10 * time.Second):
-		t.Error("it can't be killed")
+		return err
+	case <-time.After(20 * time.Second):
+		t.Error("it does not end")
+		return nil
 	}
 }
 

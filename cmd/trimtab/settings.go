@@ -4,7 +4,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/trimtab-io/trimtab/internal/config"
 )
@@ -49,8 +51,11 @@ func logger(w io.Writer, e *config.Effective) *slog.Logger {
 // the megabyte, and collecting for each costs a third of the CPU of a request.
 const serverGC = 400
 
-// tune sets what suits a server, unless the environment says otherwise.
+// tune sets what suits a server, unless the environment says otherwise. A log
+// that nobody reads any more, or that has no room, costs the line and not the
+// process.
 func tune() {
+	signal.Ignore(syscall.SIGPIPE, syscall.SIGXFSZ)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(serverGC)
 	}

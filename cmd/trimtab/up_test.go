@@ -31,6 +31,12 @@ type running struct {
 // startUp runs `trimtab up` until it is ready.
 func startUp(t *testing.T, args ...string) *running {
 	t.Helper()
+	return startUpIn(t, t.TempDir(), args...)
+}
+
+// startUpIn is startUp with a folder for temporary files.
+func startUpIn(t *testing.T, tmp string, args ...string) *running {
+	t.Helper()
 	binary, _, err := envoy.Find(t.Context(), "", filepath.Join("..", ".."))
 	if errors.Is(err, envoy.ErrNotFound) {
 		t.Skip("needs an Envoy: run `make setup`")
@@ -38,7 +44,7 @@ func startUp(t *testing.T, args ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{tmp: t.TempDir()}
+	r := &running{tmp: tmp}
 	r.pids = filepath.Join(t.TempDir(), "pids")
 	args = append([]string{"up", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--envoy", binary, "--pids", r.pids}, args...)
 	r.Cmd = exec.Command(os.Args[0], args...)
