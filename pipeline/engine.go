@@ -25,7 +25,7 @@ type Options struct {
 	// Model writes the texts that generated components ask for; nil: nothing new is
 	// generated, and what was generated is replayed.
 	Model func(ctx context.Context, prompt string) (reply string, err error)
-	// MemoBytes bounds the memo of outcomes; 0 means 128 MiB.
+	// MemoBytes bounds the memo of outcomes; 0 means 64 MiB.
 	MemoBytes int
 	// MaxConversations bounds the tracker; 0 means promptcache.MaxConversations.
 	MaxConversations int
@@ -58,7 +58,7 @@ type profileSet struct {
 // until Apply is called.
 func New(opt Options) *Engine {
 	if opt.MemoBytes <= 0 {
-		opt.MemoBytes = 128 << 20
+		opt.MemoBytes = 64 << 20
 	}
 	if opt.MaxGenerations <= 0 {
 		opt.MaxGenerations = 64

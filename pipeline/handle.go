@@ -16,8 +16,8 @@ type Exchange struct {
 
 	turn   *promptcache.Turn
 	out    []transcript.Sum
-	marks  map[int][]promptcache.EditMark
-	tokens []int
+	marks  []promptcache.EditMark
+	tokens []uint32
 	raw    bool // the body goes out as it came
 
 	once sync.Once

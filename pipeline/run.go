@@ -191,7 +191,11 @@ func (r *run) law(out []transcript.Sum) {
 	if x.report.Violations == nil {
 		x.report.Violations = map[string]int{}
 	}
-	x.report.Violations[v.Component]++
+	name := "engine"
+	if v.Component >= 0 && v.Component < len(r.g.described) {
+		name = r.g.described[v.Component].Name
+	}
+	x.report.Violations[name]++
 }
 
 func (r *run) decidedUpTo(message int) bool {
@@ -241,7 +245,7 @@ func editsByLine(tools []transcript.Tool) bool {
 func (r *run) measure() {
 	n := len(r.t.Messages)
 	r.before = make([]int, n)
-	per := make([]int, n)
+	per := make([]uint32, n)
 	total := r.headTokens()
 	ri := 0
 	for i := range r.t.Messages {
@@ -253,9 +257,9 @@ func (r *run) measure() {
 		if r.turn != nil && i < len(r.turn.Tokens) {
 			per[i] = r.turn.Tokens[i]
 		} else {
-			per[i] = r.messageTokens(i, first, ri)
+			per[i] = uint32(r.messageTokens(i, first, ri))
 		}
-		total += per[i]
+		total += int(per[i])
 	}
 	r.sent = total
 	r.x.tokens = per

@@ -55,17 +55,23 @@ func (r *run) splice(reps []replacement) (body []byte, changes []transcript.Chan
 	return append(out, in[at:]...), changes
 }
 
-// marks are the digests of what each component did, by message.
-func (r *run) marks() map[int][]promptcache.EditMark {
-	out := map[int][]promptcache.EditMark{}
+// marks are the digests of what each component did, in order of the messages.
+func (r *run) marks() []promptcache.EditMark {
+	n := 0
+	for _, l := range r.leaves {
+		if l.plan.changed() {
+			n++
+		}
+	}
+	out := make([]promptcache.EditMark, 0, n)
 	for _, l := range r.leaves {
 		if !l.plan.changed() {
 			continue
 		}
-		m := r.t.Results[l.result].Message
+		m := uint32(r.t.Results[l.result].Message)
 		for i, o := range l.plan.outcomes {
 			if o.acted {
-				out[m] = append(out[m], promptcache.EditMark{Component: r.g.described[i].Name, Sum: l.plan.sum})
+				out = append(out, promptcache.EditMark{Message: m, Component: uint16(i), Sum: uint32(l.plan.sum)})
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func (c *serveCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	tune()
+	tune(a.ctx)
 	log := logger(a.stderr, e)
 	s, err := service.Start(a.ctx, service.Options{Config: options, Version: version(), Log: log})
 	if err != nil {

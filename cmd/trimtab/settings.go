@@ -1,14 +1,15 @@
 package main
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/trimtab-io/trimtab/internal/config"
+	"github.com/trimtab-io/trimtab/internal/heap"
 )
 
 // settings are the flags that stand over a configuration file.
@@ -47,16 +48,12 @@ func logger(w io.Writer, e *config.Effective) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// serverGC lets the heap grow more between collections. Bodies come and go by
-// the megabyte, and collecting for each costs a third of the CPU of a request.
-const serverGC = 400
-
 // tune sets what suits a server, unless the environment says otherwise. A log
 // that nobody reads any more, or that has no room, costs the line and not the
 // process.
-func tune() {
+func tune(ctx context.Context) {
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGXFSZ)
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(serverGC)
+		go heap.Run(ctx)
 	}
 }

@@ -47,7 +47,7 @@ func (c *upCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	tune()
+	tune(a.ctx)
 	log := logger(a.stderr, e)
 	u, err := up.Start(a.ctx, up.Options{
 		Config: options, Listen: c.Listen, Envoy: c.Envoy, Dir: ".",

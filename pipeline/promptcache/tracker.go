@@ -1,6 +1,7 @@
 package promptcache
 
 import (
+	"sort"
 	"sync"
 	"time"
 
@@ -64,7 +65,7 @@ type conversation struct {
 type thread struct {
 	id     string
 	prints []link
-	sizes  []int // cumulative raw bytes, parallel to prints
+	sizes  []uint32 // cumulative raw bytes, parallel to prints
 	seen   time.Time
 	rails  map[string]*rail // by model: switching models leaves two caches
 }
@@ -72,18 +73,20 @@ type thread struct {
 // rail is what the provider holds of one thread for one model.
 type rail struct {
 	in, out []link
-	marks   map[int][]EditMark
+	marks   []EditMark
 	last    time.Time // of the last 2xx answer's headers
 	ttl     time.Duration
 	sent    int  // messages sent, raw turns included
 	raw     bool // the last turn went out as it came
-	tokens  []int
+	tokens  []uint32
 }
 
-// EditMark is what one component did to one message, as a digest.
+// EditMark is what one component did to one message, as a digest. Marks are kept
+// in order of the messages.
 type EditMark struct {
-	Component string
-	Sum       uint64
+	Message   uint32
+	Component uint16 // its place in the conversation's generation
+	Sum       uint32
 }
 
 // Pin returns what the conversation is pinned to. If it has no pin, or all its
@@ -155,14 +158,14 @@ type Turn struct {
 	// Sent is how many messages the last request had.
 	Sent int
 	// Tokens are the estimates noted for the first Same messages.
-	Tokens []int
+	Tokens []uint32
 
 	tracker *Tracker
 	conv    store.Key
 	th      *thread
 	model   string
 	prints  []link
-	sizes   []int
+	sizes   []uint32
 	in      []link
 	prev    rail // a copy of the rail as it was
 	ttl     time.Duration
@@ -171,11 +174,11 @@ type Turn struct {
 // Begin finds the thread that a request continues. seed keys the fingerprints.
 func (t *Tracker) Begin(conv store.Key, seed transcript.Sum, tr *transcript.Transcript, d transcript.Digests, agent string, now time.Time) *Turn {
 	turn := &Turn{tracker: t, conv: conv, model: tr.Model, prints: prints(seed, d), in: links(Chain(seed, d)), ttl: ttlOf(tr)}
-	turn.sizes = make([]int, len(tr.Messages))
+	turn.sizes = make([]uint32, len(tr.Messages))
 	total := 0
 	for i, m := range tr.Messages {
 		total += m.Span.Len()
-		turn.sizes[i] = total
+		turn.sizes[i] = uint32(total)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -286,46 +289,55 @@ func ttlOf(t *transcript.Transcript) time.Duration {
 
 // Violation is a change of bytes in the prefix that both turns share.
 type Violation struct {
-	Message   int // -1: tools or system
-	Component string
+	Message int // -1: tools or system
+	// Component is the place of the component whose edits differ first, in the
+	// conversation's generation; -1: no component's.
+	Component int
 }
 
 // Compare finds the first element that came in as on the last turn but went out
 // otherwise. out is the chain of the forwarded body with the same seed.
-func (turn *Turn) Compare(out []transcript.Sum, marks map[int][]EditMark) (Violation, bool) {
+func (turn *Turn) Compare(out []transcript.Sum, marks []EditMark) (Violation, bool) {
 	if turn.New {
 		return Violation{}, false
 	}
 	same := common(turn.prev.in, turn.in)
-	now := links(out)
-	n := min(same, len(now), len(turn.prev.out))
+	n := min(same, len(out), len(turn.prev.out))
 	for i := range n {
-		if now[i] != turn.prev.out[i] {
-			return Violation{Message: i - 1, Component: differing(turn.prev.marks[i-1], marks[i-1])}, true
+		if linkOf(out[i]) != turn.prev.out[i] {
+			return Violation{Message: i - 1, Component: differing(of(turn.prev.marks, i-1), of(marks, i-1))}, true
 		}
 	}
 	return Violation{}, false
 }
 
+// of is the part of marks that belongs to one message.
+func of(marks []EditMark, message int) []EditMark {
+	at := func(m int) int {
+		return sort.Search(len(marks), func(i int) bool { return int(marks[i].Message) >= m })
+	}
+	return marks[at(message):at(message+1)]
+}
+
 // differing names the component whose edits differ first.
-func differing(before, after []EditMark) string {
+func differing(before, after []EditMark) int {
 	for i := range max(len(before), len(after)) {
 		switch {
 		case i >= len(before):
-			return after[i].Component
+			return int(after[i].Component)
 		case i >= len(after):
-			return before[i].Component
+			return int(before[i].Component)
 		case before[i] != after[i]:
-			return after[i].Component
+			return int(after[i].Component)
 		}
 	}
-	return "engine"
+	return -1
 }
 
 // Done notes that the request was answered with success, or that nobody knows
 // whether it was. at is when the answer's headers came; zero if none came.
 // Raw turns move neither chain.
-func (turn *Turn) Done(out []transcript.Sum, marks map[int][]EditMark, tokens []int, raw bool, at time.Time) {
+func (turn *Turn) Done(out []transcript.Sum, marks []EditMark, tokens []uint32, raw bool, at time.Time) {
 	t := turn.tracker
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -142,7 +142,11 @@ func TestCompareFindsTheFirstChangeAndItsComponent(t *testing.T) {
 	tr := promptcache.NewTracker(0, nil)
 	body := chat("m", text("a"), text("b"), text("c"), text("d"))
 	turn, out := begin(t, tr, 0, "", body)
-	turn.Done(out, map[int][]promptcache.EditMark{1: {{Component: "gutter", Sum: 1}, {Component: "mask", Sum: 2}}}, nil, false, start)
+	const gutter, mask = 0, 1
+	mark := func(c uint16, sum uint32) promptcache.EditMark {
+		return promptcache.EditMark{Message: 1, Component: c, Sum: sum}
+	}
+	turn.Done(out, []promptcache.EditMark{mark(gutter, 1), mark(mask, 2)}, nil, false, start)
 	again, out := begin(t, tr, 1, "", body)
 	if _, broken := again.Compare(out, nil); broken {
 		t.Error("the same bytes are a violation")
@@ -152,13 +156,13 @@ func TestCompareFindsTheFirstChangeAndItsComponent(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		marks []promptcache.EditMark
-		want  string
+		want  int
 	}{
-		"the second differs": {[]promptcache.EditMark{{Component: "gutter", Sum: 1}, {Component: "mask", Sum: 3}}, "mask"},
-		"one is missing":     {[]promptcache.EditMark{{Component: "gutter", Sum: 1}}, "mask"},
-		"all the same":       {[]promptcache.EditMark{{Component: "gutter", Sum: 1}, {Component: "mask", Sum: 2}}, "engine"},
+		"the second differs": {[]promptcache.EditMark{mark(gutter, 1), mark(mask, 3)}, mask},
+		"one is missing":     {[]promptcache.EditMark{mark(gutter, 1)}, mask},
+		"all the same":       {[]promptcache.EditMark{mark(gutter, 1), mark(mask, 2)}, -1},
 	} {
-		v, broken := again.Compare(out, map[int][]promptcache.EditMark{1: c.marks})
+		v, broken := again.Compare(out, c.marks)
 		if !broken || v.Message != 1 || v.Component != c.want {
 			t.Errorf("%s: got %+v, %v", name, v, broken)
 		}

