@@ -74,7 +74,7 @@ func TestReaderIsAlwaysRight(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, name string, in, out []byte) (results, questions int) {
+func compare(t testing.TB, name string, in, out []byte) (results, questions int) {
 	t.Helper()
 	want, err := reader.Read(in)
 	if err != nil {
