@@ -8,7 +8,9 @@ import (
 )
 
 // factKey names the decision of component c on a leaf. There is no thread in
-// it: a wrong guess of the thread would lose decisions.
+// it: a wrong guess of the thread would lose decisions. Where the same call id
+// comes with the same bytes again, which it is counts: some clients repeat ids,
+// and what was cut once may be what the model asks for now.
 func (r *run) factKey(c int, l *leaf) store.Key {
 	h, name, id := r.e.hasher, []byte(r.g.described[c].Name), ""
 	call := r.t.Results[l.result].Call
@@ -17,6 +19,7 @@ func (r *run) factKey(c int, l *leaf) store.Key {
 	}
 	place := transcript.Sum{15: 3}
 	binary.LittleEndian.PutUint32(place[:], uint32(l.part))
+	binary.LittleEndian.PutUint32(place[4:], uint32(l.occurrence))
 	if call >= 0 {
 		place[14] = 1
 	}
@@ -27,7 +30,7 @@ func (r *run) factKey(c int, l *leaf) store.Key {
 		}
 	}
 	exact := r.e.keyer.Key(r.t.Body[l.span.Start:l.span.End])
-	k := r.e.keyer.Key([]byte("decision"), r.conv[:], name, []byte(id), exact[:], []byte{byte(l.part)})
+	k := r.e.keyer.Key([]byte("decision"), r.conv[:], name, []byte(id), exact[:], binary.LittleEndian.AppendUint32([]byte{byte(l.part)}, uint32(l.occurrence)))
 	r.e.memo.put(key, factName(k))
 	return k
 }
@@ -54,6 +57,7 @@ func (r *run) kept() store.Facts { return r.e.opt.Store.At(r.g.Profile.Level).Fa
 // replay puts recorded decisions in force, before any component looks at
 // anything: no gate and no order can make an old rewrite disappear.
 func (r *run) replay() {
+	r.occurrences()
 	r.replayTexts()
 	comps := r.decided()
 	if len(comps) == 0 || len(r.leaves) == 0 {
@@ -76,6 +80,20 @@ func (r *run) replay() {
 				l.decision = &decision{component: comps[i], fact: facts[k]}
 			}
 		}
+	}
+}
+
+// occurrences numbers the leaves that are the same call id and bytes.
+func (r *run) occurrences() {
+	type same struct {
+		block transcript.Sum
+		part  int
+	}
+	seen := make(map[same]int, len(r.leaves))
+	for _, l := range r.leaves {
+		k := same{l.block, l.part}
+		l.occurrence = seen[k]
+		seen[k]++
 	}
 }
 

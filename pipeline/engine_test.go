@@ -585,3 +585,25 @@ func TestArmsAreEqualInEveryProcess(t *testing.T) {
 		t.Error("the seed chooses nothing")
 	}
 }
+
+// Clients repeat call ids. What was cut when it was old is not cut when the
+// same call with the same output comes again: the model asks for it now.
+func TestARepeatedCallIsNotCutWithTheFirst(t *testing.T) {
+	s := script(3)
+	s.Steps = append(s.Steps, s.Steps[0]) // the same id, the same bytes
+	s.Steps = append(s.Steps, componenttest.Step{Say: "end", User: "more"})
+	e := engine([]pipeline.Component{cutter{fake: fake{"cutter"}}})
+	at := func(n int) []byte { return s.Body(transcript.Anthropic, n, componenttest.Style{}) }
+	send(e, 0, at(2))
+	cold := send(e, 10*time.Minute, at(3))
+	if cold.Report().Components[0].Edits != 2 {
+		t.Fatalf("%+v", cold.Report().Components[0])
+	}
+	x := send(e, 11*time.Minute, at(4))
+	if c := x.Report().Components[0]; c.Edits != 2 || len(x.Report().Violations) != 0 {
+		t.Errorf("the new result is cut as well: %+v", c)
+	}
+	if !bytes.Contains(x.Body(), []byte(`"content":"0 first line of some output\nsecond`)) {
+		t.Error("the new result does not go out whole")
+	}
+}

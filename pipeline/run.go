@@ -47,6 +47,7 @@ type run struct {
 // leaf is one text part of a tool result on its way.
 type leaf struct {
 	result, part int
+	occurrence   int // among leaves of the same call id and bytes
 	span         transcript.Span
 	block        transcript.Sum // digest of the block as received
 	key          transcript.Sum // of everything its outcome depends on
@@ -84,9 +85,10 @@ func (r *run) do() {
 		x.report.Thread, x.report.Cold = r.turn.Thread, r.turn.Cold
 		x.out = promptcache.Chain(r.e.seed, r.dig)
 	}
-	r.facts = RequestFacts{ProviderEdits: r.t.ProviderEdits, EditsByLine: editsByLine(r.t.Tools)}
+	head := r.head()
+	r.facts = RequestFacts{ProviderEdits: r.t.ProviderEdits, EditsByLine: head.editsByLine}
 	r.find()
-	r.measure()
+	r.measure(head.tokens)
 	x.report.Arm = "treated"
 	r.replay()
 	r.keys()
@@ -223,30 +225,13 @@ func (r *run) count(cause string, n int) {
 	r.x.report.Rewrites[cause] += n
 }
 
-// editsByLine says that a declared tool takes line numbers to edit by: a
-// miscounted line would corrupt a file (own-components.md, gutter).
-func editsByLine(tools []transcript.Tool) bool {
-	for _, tool := range tools {
-		if classify.OfName(tool.Name) != classify.Edit {
-			continue
-		}
-		for _, p := range tool.Params {
-			switch p {
-			case "insert_line", "start_line", "end_line", "line", "line_number", "startLine", "endLine", "lineNumber", "insertLine":
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// measure estimates the tokens of each message. What is known of the last turn
+// measure estimates the tokens of each message, behind the head's. What is known of the last turn
 // is taken over.
-func (r *run) measure() {
+func (r *run) measure(head int) {
 	n := len(r.t.Messages)
 	r.before = make([]int, n)
 	per := make([]uint32, n)
-	total := r.headTokens()
+	total := head
 	ri := 0
 	for i := range r.t.Messages {
 		first := ri
@@ -264,26 +249,6 @@ func (r *run) measure() {
 	r.sent = total
 	r.x.tokens = per
 	r.x.report.TokensBefore, r.x.report.TokensAfter = total, total
-}
-
-// headCount is a remembered estimate of tools and system.
-type headCount int
-
-func (headCount) size() int { return 64 }
-
-func (r *run) headTokens() int {
-	key := r.e.hasher.Chain(r.e.seed, r.dig.Head)
-	if v, ok := r.e.memo.get(key); ok {
-		if n, ok := v.(headCount); ok {
-			return int(n)
-		}
-	}
-	n := 0
-	for _, s := range r.t.HeadSpans() {
-		n += tokens.Estimate(string(r.t.Body[s.Start:s.End]))
-	}
-	r.e.memo.put(key, headCount(n))
-	return n
 }
 
 // partTokens is what a part that is no text is taken to cost: images are billed

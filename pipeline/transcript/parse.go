@@ -192,26 +192,13 @@ func (p *parser) tool(tool *Tool) (Span, error) {
 		case (m.key == "function" || m.key == "custom") && kind == '{':
 			_, err := p.tool(tool)
 			return err
-		case (m.key == "input_schema" || m.key == "parameters") && kind == '{':
-			return p.schema(tool)
+		case m.key == "type" && kind == '"':
+			v, _, err := p.value()
+			tool.Type = p.str(v)
+			return err
 		}
 		return p.skip()
 	})
-}
-
-// schema notes the names of the top-level parameters.
-func (p *parser) schema(tool *Tool) error {
-	_, err := p.object(func(m member) error {
-		if m.key != "properties" || p.peek() != '{' {
-			return p.skip()
-		}
-		_, err := p.object(func(m member) error {
-			tool.Params = append(tool.Params, m.key)
-			return p.skip()
-		})
-		return err
-	})
-	return err
 }
 
 // system reads the system prompt: a string or blocks.

@@ -77,8 +77,8 @@ type Hints struct {
 type Tool struct {
 	Name string
 	Span Span
-	// Params are the names of its top-level parameters.
-	Params []string
+	// Type is its type, which names the tools that a provider defines itself.
+	Type string
 }
 
 // Message is one message, or one input item of Responses.
