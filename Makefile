@@ -49,7 +49,10 @@ test: lint build ## everything that needs no further packages
 test-tools: ## what needs further Debian packages and built tools
 	@echo "nothing needs further tools yet"
 
-.PHONY: bench
+.PHONY: bench soak
+soak: setup build ## ten minutes of load and faults; writes docs/reliability.md (ARGS="-for 2h")
+	$(GO) run ./internal/soak $(ARGS)
+
 bench: ## speed of the engine and of the components
 	$(GO) test -run '^$$' -bench . -benchmem ./pipeline/... ./components/...
 

@@ -205,7 +205,7 @@ func (o Options) action(to Upstream) *routev3.RouteAction {
 		// An answer may take as long as it takes; the agent has its own timeout.
 		Timeout:     durationpb.New(0),
 		IdleTimeout: durationpb.New(idleTimeout),
-		RetryPolicy:          retries(),
+		RetryPolicy: retries(),
 	}
 }
 

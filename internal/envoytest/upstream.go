@@ -5,15 +5,23 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// IDHeader names a request in tests. It is unknown to trimtab and reaches the
-// upstream and the server as it was sent.
-const IDHeader = "x-test-id"
+// Headers that are unknown to trimtab and reach the upstream as they were sent.
+const (
+	// IDHeader names a request.
+	IDHeader = "x-test-id"
+	// StatusHeader asks for another status than 200, with ErrorAnswer.
+	StatusHeader = "x-test-status"
+	// EventsHeader asks for a number of events, PauseHeader for a time between them.
+	EventsHeader = "x-test-events"
+	PauseHeader  = "x-test-pause"
+)
 
 // Upstream is a provider whose answers are known in advance, byte for byte, and
 // that can be told to wait.
@@ -46,9 +54,14 @@ const (
 // Events is how many events a stream has before its end.
 const Events = 20
 
+// NewUpstream returns a handler; its URL is whoever's that serves it.
+func NewUpstream() *Upstream {
+	return &Upstream{got: map[string]Arrival{}, holds: map[string]func(string){}}
+}
+
 // StartUpstream serves until the end of the test.
 func StartUpstream(t testing.TB) *Upstream {
-	u := &Upstream{got: map[string]Arrival{}, holds: map[string]func(string){}}
+	u := NewUpstream()
 	s := httptest.NewServer(u)
 	t.Cleanup(s.Close)
 	u.URL = s.URL
@@ -77,18 +90,28 @@ func Answer(id string, stream bool) string {
 	if !stream {
 		return fmt.Sprintf(`{"id":"msg_%s","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":%q}],"usage":{"input_tokens":5,"cache_read_input_tokens":100,"output_tokens":7}}`, id, strings.Repeat("done ", 200))
 	}
+	return Stream(id, Events)
+}
+
+// Stream is what a request gets that asks for a number of events.
+func Stream(id string, events int) string {
 	var b strings.Builder
-	for i := range Events + 2 {
-		b.WriteString(event(id, i))
+	for i := range events + 2 {
+		b.WriteString(event(id, i, events))
 	}
 	return b.String()
 }
 
-func event(id string, i int) string {
+// ErrorAnswer is what a request gets that asks for another status.
+func ErrorAnswer(id, status string) string {
+	return fmt.Sprintf(`{"type":"error","error":{"type":"api_error","message":"%s of %s"}}`, status, id)
+}
+
+func event(id string, i, events int) string {
 	switch i {
 	case 0:
 		return fmt.Sprintf("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_%s\",\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\":100,\"output_tokens\":1}}}\n\n", id)
-	case Events + 1:
+	case events + 1:
 		return "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":7}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 	}
 	return fmt.Sprintf("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"%s-%d\"}}\n\n", id, i)
@@ -109,6 +132,12 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wait = func(string) {}
 	}
 	wait(BeforeHeaders)
+	if status, err := strconv.Atoi(r.Header.Get(StatusHeader)); err == nil {
+		w.Header().Set("content-type", "application/json")
+		w.WriteHeader(status)
+		io.WriteString(w, ErrorAnswer(id, r.Header.Get(StatusHeader)))
+		return
+	}
 	if !Streams(body) {
 		w.Header().Set("content-type", "application/json")
 		w.Header().Set("content-length", fmt.Sprint(len(Answer(id, false))))
@@ -122,13 +151,24 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 	w.(http.Flusher).Flush()
 	wait(BeforeBody)
-	for i := range Events + 2 {
-		if i == Events/2 {
+	events, pause := Events, u.Pause
+	if n, err := strconv.Atoi(r.Header.Get(EventsHeader)); err == nil {
+		events = n
+	}
+	if d, err := time.ParseDuration(r.Header.Get(PauseHeader)); err == nil {
+		pause = d
+	}
+	for i := range events + 2 {
+		if i == events/2 {
 			wait(MidStream)
 		}
-		io.WriteString(w, event(id, i))
+		io.WriteString(w, event(id, i, events))
 		w.(http.Flusher).Flush()
-		time.Sleep(u.Pause)
+		select {
+		case <-time.After(pause):
+		case <-r.Context().Done():
+			return
+		}
 	}
 }
 
