@@ -75,7 +75,7 @@ func (r *rig) get(t *testing.T, path string) (int, string) {
 func summary() extproc.Summary {
 	return extproc.Summary{
 		Report: pipeline.Report{
-			Dialect: "anthropic", Model: "claude-sonnet-4-5-20250929", Profile: "default", Arm: "treated",
+			Dialect: "anthropic", Model: "claude-sonnet-4-5-20250929", Profile: "default", Arm: "treated", Cold: true,
 			TokensBefore: 1000, TokensAfter: 800, BytesBefore: 4000, BytesAfter: 3000, Engine: time.Millisecond,
 			Components: []pipeline.ComponentReport{
 				{Name: "backref", Edits: 3, Replayed: 2, SavedTokens: 200, FirstSavedTokens: 50, SavedBytes: 1000, Gates: map[pipeline.Gate]int{"too_short": 4}},
@@ -139,7 +139,7 @@ func TestStatsKeys(t *testing.T) {
 		"panics", "panics_by_stage", "passthrough", "prefix_rewrites", "prefix_violations",
 		"requests", "requests_passed", "requests_rewritten", "rewrites_by_cause",
 		"saved_bytes_by_component", "saved_tokens_by_component", "saved_tokens_first", "saved_tokens_replayed",
-		"usage_outcomes", "violations_by_component", "zeros",
+		"turns_cold", "usage_outcomes", "violations_by_component", "zeros",
 	}
 	r := newRig(t)
 	_, body := r.get(t, "/stats")

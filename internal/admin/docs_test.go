@@ -91,6 +91,37 @@ func constants(t *testing.T, folder, typ, prefix string) (values []string) {
 	return values
 }
 
+// Every cause of a rewrite is explained, and none that is never counted.
+func TestEveryCauseIsExplained(t *testing.T) {
+	files, err := filepath.Glob("../../pipeline/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, row, _ := strings.Cut(handbook(t), "| `trimtab_prefix_rewrites_total` |")
+	row, _, _ = strings.Cut(row, " | ")
+	counted := map[string]bool{"cause": true}
+	for _, file := range files {
+		code, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\.count\("([a-z_]+)"`).FindAllStringSubmatch(string(code), -1) {
+			counted[m[1]] = true
+			if !strings.Contains(row, "`"+m[1]+"`") {
+				t.Errorf("docs/operations.md does not explain the cause %s", m[1])
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(row, -1) {
+		if !counted[m[1]] {
+			t.Errorf("docs/operations.md explains the cause %s, which is never counted", m[1])
+		}
+	}
+	if len(counted) < 5 {
+		t.Errorf("saw only %v", counted)
+	}
+}
+
 // Every reason and every outcome is explained.
 func TestEveryReasonIsExplained(t *testing.T) {
 	text := handbook(t)

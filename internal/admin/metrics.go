@@ -23,7 +23,7 @@ type Metrics struct {
 	requests, passed, bodyBytes, tokens         *prometheus.CounterVec
 	edits, saved, savedBytes, declined          *prometheus.CounterVec
 	violations, rewrites, billed, usage, panics *prometheus.CounterVec
-	modes, bills, observed, observedEdits       *prometheus.CounterVec
+	modes, bills, observed, observedEdits, cold *prometheus.CounterVec
 	agent                                       []agentCounter
 	added, engine                               *prometheus.HistogramVec
 }
@@ -58,6 +58,7 @@ func NewMetrics(version string) *Metrics {
 	m.declined = counter("trimtab_component_declined_total", "Blocks that a component looked at and left alone, by the gate that said so.", "component", "gate")
 	m.violations = counter("trimtab_prefix_violations_total", "Blocks changed in a prefix that the provider holds, without a counted cause. Must stay 0; report it with the component.", "component")
 	m.rewrites = counter("trimtab_prefix_rewrites_total", "Blocks changed in a prefix that the provider may hold, for a counted cause, which costs one cache write.", "cause")
+	m.cold = counter("trimtab_cold_turns_total", "Requests on which the provider's cache of the conversation had expired: all of it is written anew, whatever trimtab does.", "profile")
 	m.billed = counter("trimtab_billed_tokens_total", "Tokens that providers say they billed, by tier, and by arm for a comparison with the holdout.", "dialect", "model", "profile", "arm", "tier")
 	m.usage = counter("trimtab_usage_read_total", "What became of reading the bill in answers. unknown_shape, encoding, syntax and too_large mean that billed tokens are counted too low; absent is an answer without a bill, cut one that broke off before it.", "outcome")
 	m.bills = counter("trimtab_billed_answers_total", "Answers whose bill was read: what billed tokens are divided by for a comparison of the arms.", "dialect", "model", "profile", "arm")
@@ -124,6 +125,9 @@ func (m *Metrics) worked(r *pipeline.Report, outcome, trace string) {
 	m.bodyBytes.WithLabelValues(d, r.Profile, "forwarded").Add(float64(r.BytesAfter))
 	m.tokens.WithLabelValues(d, r.Profile, r.Arm, "received").Add(float64(r.TokensBefore))
 	m.tokens.WithLabelValues(d, r.Profile, r.Arm, "forwarded").Add(float64(after))
+	if r.Cold {
+		m.cold.WithLabelValues(r.Profile).Inc()
+	}
 	for _, a := range m.agent {
 		a.WithLabelValues(d, r.Profile, r.Arm).Add(float64(a.of(r.Outcomes)))
 	}

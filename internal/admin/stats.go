@@ -65,6 +65,7 @@ func fields() []field {
 		{"observed_saved_tokens", "trimtab_observed_saved_tokens_total", nil, always("no profile in use has the mode observe, or nothing could have been shortened there")},
 		{"prefix_violations", "trimtab_prefix_violations_total", nil, always("as it must be: no forwarded prefix changed without a counted cause")},
 		{"prefix_rewrites", "trimtab_prefix_rewrites_total", nil, always("no cached prefix had to be written again")},
+		{"turns_cold", "trimtab_cold_turns_total", nil, unlessAsked("no conversation was carried on after the provider's cache of it had expired")},
 		{"billed_fresh", "trimtab_billed_tokens_total", map[string]string{"tier": "fresh"}, unlessAsked("no bill with fresh input was read; see usage_outcomes")},
 		{"billed_cache_read", "trimtab_billed_tokens_total", map[string]string{"tier": "read"}, unlessAsked("providers read nothing from their caches; agents may set no breakpoints, or no conversation has had a second turn")},
 		{"billed_cache_write_5m", "trimtab_billed_tokens_total", map[string]string{"tier": "write_5m"}, unlessAsked("no five-minute cache writes were billed; OpenAI bills none")},
