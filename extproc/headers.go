@@ -63,6 +63,19 @@ func (h headers) readable() bool {
 	return err == nil && (kind == "application/json" || kind == "text/event-stream" || strings.HasSuffix(kind, "+json"))
 }
 
+// signed says that the client has signed or hashed the body, so that another one
+// would be refused: AWS signature version 4, RFC 9530 digests and their
+// forerunners, RFC 9421 signatures.
+func (h headers) signed() bool {
+	for _, name := range []string{"x-amz-content-sha256", "content-digest", "repr-digest", "digest", "content-md5", "signature-input"} {
+		if v := h[name]; v != "" && v != "UNSIGNED-PAYLOAD" {
+			return true
+		}
+	}
+	a := h["authorization"]
+	return strings.HasPrefix(a, "AWS4-") && h["x-amz-content-sha256"] == "" || strings.HasPrefix(a, "Signature ")
+}
+
 // ours is the value of a header that speaks to trimtab, in either family.
 func (h headers) ours(name string) string {
 	if v := h["x-trimtab-"+name]; v != "" {

@@ -101,6 +101,8 @@ func (x *exchange) choose(h headers, empty bool) pipeline.Reason {
 	x.encoding = h.encoding()
 	length, known := h.length()
 	switch {
+	case h.signed():
+		return pipeline.Signed
 	case !decodes(x.encoding):
 		return pipeline.UnknownEncoding
 	case !known && x.encoding != "":

@@ -112,7 +112,7 @@ func (e *Engine) Generations() (current map[string]string, alive int) {
 	return current, len(e.alive)
 }
 
-// current is the profile's generation with one reference taken, or nil.
+// current is the profile's generation, or nil.
 func (e *Engine) current(profile string) *Generation {
 	set := e.profiles.Load()
 	if profile == "" {
@@ -185,7 +185,7 @@ func (e *Engine) rewrite(ctx context.Context, req Request, x *Exchange) {
 		x.pass(UnknownShape)
 		return
 	}
-	x.report.Model, x.report.Stream = t.Model, t.Stream
+	x.report.Model, x.report.Stream = modelName(t.Model), t.Stream
 	x.report.Messages, x.report.Results = len(t.Messages), len(t.Results)
 
 	g := e.current(req.Profile)
@@ -219,6 +219,23 @@ func (e *Engine) rewrite(ctx context.Context, req Request, x *Exchange) {
 	}
 	r := &run{e: e, ctx: ctx, req: req, g: g, t: t, x: x, conv: conv, known: known, counting: counting}
 	r.do()
+}
+
+// maxModel is the longest model name that is reported, in bytes.
+const maxModel = 100
+
+// modelName is what is reported of the name that a client wrote: names of models
+// are short and plain, and anything else may be anybody's text.
+func modelName(name string) string {
+	if len(name) > maxModel {
+		return "other"
+	}
+	for _, c := range []byte(name) {
+		if c <= ' ' || c > '~' {
+			return "other"
+		}
+	}
+	return name
 }
 
 // conversation is the key of the conversation that the request belongs to.

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -605,5 +606,20 @@ func TestARepeatedCallIsNotCutWithTheFirst(t *testing.T) {
 	}
 	if !bytes.Contains(x.Body(), []byte(`"content":"0 first line of some output\nsecond`)) {
 		t.Error("the new result does not go out whole")
+	}
+}
+
+// A model's name is the client's text: what is no plain short name is not
+// reported, logged or labelled.
+func TestModelNamesAreBounded(t *testing.T) {
+	e := engine(nil)
+	for name, want := range map[string]string{
+		"claude-sonnet-4-5-20250929": "claude-sonnet-4-5-20250929", "anthropic/claude:beta@x": "anthropic/claude:beta@x", "": "",
+		"two words": "other", "größe": "other", strings.Repeat("m", 101): "other",
+	} {
+		b, _ := json.Marshal(map[string]any{"model": name, "messages": []any{}})
+		if got := send(e, 0, b).Report().Model; got != want {
+			t.Errorf("%q is reported as %q, want %q", name, got, want)
+		}
 	}
 }

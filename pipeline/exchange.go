@@ -52,6 +52,7 @@ const (
 	PartialBody     Reason = "partial_body"
 	UnknownEncoding Reason = "encoding"
 	NotPost         Reason = "not_post"
+	Signed          Reason = "signed_body" // the client signed the body: another one would be refused
 	Draining        Reason = "drain"
 	Overloaded      Reason = "bytes_in_flight"
 )

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/trimtab-io/trimtab/pipeline/transcript"
@@ -15,6 +16,9 @@ import (
 const (
 	// MaxThreads is how many threads of one conversation are told apart.
 	MaxThreads = 64
+	// MaxModels is how many models of one thread are told apart; the one that
+	// answered longest ago is forgotten first.
+	MaxModels = 8
 	// MaxConversations is how many conversations are tracked by default; the
 	// least recently seen is forgotten first.
 	MaxConversations = 20_000
@@ -67,7 +71,7 @@ type thread struct {
 	prints []link
 	sizes  []uint32 // cumulative raw bytes, parallel to prints
 	seen   time.Time
-	rails  map[string]*rail // by model: switching models leaves two caches
+	rails  map[uint64]*rail // by the model's digest: switching models leaves two caches
 }
 
 // rail is what the provider holds of one thread for one model.
@@ -163,7 +167,7 @@ type Turn struct {
 	tracker *Tracker
 	conv    store.Key
 	th      *thread
-	model   string
+	model   uint64
 	prints  []link
 	sizes   []uint32
 	in      []link
@@ -173,7 +177,7 @@ type Turn struct {
 
 // Begin finds the thread that a request continues. seed keys the fingerprints.
 func (t *Tracker) Begin(conv store.Key, seed transcript.Sum, tr *transcript.Transcript, d transcript.Digests, agent string, now time.Time) *Turn {
-	turn := &Turn{tracker: t, conv: conv, model: tr.Model, prints: prints(seed, d), in: links(Chain(seed, d)), ttl: ttlOf(tr)}
+	turn := &Turn{tracker: t, conv: conv, model: xxhash.Sum64String(tr.Model), prints: prints(seed, d), in: links(Chain(seed, d)), ttl: ttlOf(tr)}
 	turn.sizes = make([]uint32, len(tr.Messages))
 	total := 0
 	for i, m := range tr.Messages {
@@ -265,9 +269,24 @@ func (c *conversation) add(id string, now time.Time) *thread {
 		}
 		c.threads = append(c.threads[:old], c.threads[old+1:]...)
 	}
-	th := &thread{id: id, seen: now, rails: map[string]*rail{}}
+	th := &thread{id: id, seen: now, rails: map[uint64]*rail{}}
 	c.threads = append(c.threads, th)
 	return th
+}
+
+// keep adds a rail, and forgets one if there are too many.
+func (th *thread) keep(model uint64, r *rail) {
+	if len(th.rails) >= MaxModels {
+		var oldest uint64
+		first := true
+		for m, old := range th.rails {
+			if o := th.rails[oldest]; first || old.last.Before(o.last) || old.last.Equal(o.last) && m < oldest {
+				oldest, first = m, false
+			}
+		}
+		delete(th.rails, oldest)
+	}
+	th.rails[model] = r
 }
 
 func hex(v uint64) string {
@@ -345,7 +364,7 @@ func (turn *Turn) Done(out []transcript.Sum, marks []EditMark, tokens []uint32, 
 	if r == nil {
 		cp := turn.prev
 		r = &cp
-		turn.th.rails[turn.model] = r
+		turn.th.keep(turn.model, r)
 	}
 	turn.th.prints, turn.th.sizes = turn.prints, turn.sizes
 	r.ttl = max(r.ttl, turn.ttl)

@@ -209,3 +209,23 @@ func TestPinIsKeptUntilEverythingIsCold(t *testing.T) {
 		t.Errorf("a forgotten conversation keeps its pin: %v", dropped)
 	}
 }
+
+// A client that names another model on every request fills nothing.
+func TestModelsOfAThreadAreBounded(t *testing.T) {
+	tr := promptcache.NewTracker(0, nil)
+	for i := range 3 * promptcache.MaxModels {
+		step(t, tr, time.Duration(i)*time.Second, "", chat(fmt.Sprint("model-", i), text("a")))
+	}
+	known := 0
+	for i := range 3 * promptcache.MaxModels {
+		if turn, _ := begin(t, tr, time.Minute, "", chat(fmt.Sprint("model-", i), text("a"))); !turn.New {
+			known++
+			if i < 2*promptcache.MaxModels {
+				t.Errorf("model %d is still known", i)
+			}
+		}
+	}
+	if known != promptcache.MaxModels {
+		t.Errorf("%d models are known, want %d", known, promptcache.MaxModels)
+	}
+}
