@@ -33,7 +33,7 @@ const (
 // repeats.
 type Limits struct {
 	// LinearOver is the editable text of a request, in bytes, from which on only
-	// components of linear cost run; 0 means 8 MiB (settled.md, Budgets).
+	// components of linear cost run; 0 means 8 MiB, some ten times what agents send.
 	LinearOver int
 	// LinearBlock is the same for one block; 0 means 2 MiB.
 	LinearBlock int

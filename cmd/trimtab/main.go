@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/trimtab-io/trimtab/internal/config"
 )
 
 // Exit codes.
@@ -75,7 +77,8 @@ func run(a *app, args []string) (code int) {
 	if err := parsed.Run(a); err != nil {
 		fmt.Fprintln(a.stderr, "trimtab:", err)
 		var u usageError
-		if errors.As(err, &u) {
+		var wrong config.Errors
+		if errors.As(err, &u) || errors.As(err, &wrong) && wrong.FromFlags() {
 			return exitUsage
 		}
 		return exitError

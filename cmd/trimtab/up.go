@@ -85,8 +85,8 @@ func (c *upCommand) upstreams() (map[string]string, error) {
 	for _, given := range c.Upstream {
 		name, url, ok := strings.Cut(given, "=")
 		switch {
-		case !ok || url == "":
-			return nil, usageError{fmt.Errorf("--upstream %s: want NAME=URL", given)}
+		case !ok || !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://"):
+			return nil, usageError{fmt.Errorf("--upstream %s: want NAME=URL with an http or https URL", given)}
 		case name != "anthropic" && name != "openai":
 			return nil, usageError{fmt.Errorf("--upstream %s: the name must be anthropic or openai", given)}
 		case urls[name] != "":

@@ -38,3 +38,13 @@ func (e Errors) err() error {
 	}
 	return e
 }
+
+// FromFlags says that all that is wrong was given on the command line.
+func (e Errors) FromFlags() bool {
+	for _, err := range e {
+		if !strings.HasPrefix(err.File, "--") {
+			return false
+		}
+	}
+	return len(e) > 0
+}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -80,6 +81,9 @@ func (d *decoder) resolve(cfg *trimtabv1.Config) {
 	}
 	d.address("grpc", cfg.GetGrpc(), true)
 	d.address("admin", cfg.GetAdmin(), false)
+	if cfg.GetAdmin() == cfg.GetGrpc() && !strings.HasSuffix(cfg.GetAdmin(), ":0") {
+		d.wrong("admin", "admin: %q is grpc's address as well; give them two", cfg.GetAdmin())
+	}
 	for name, p := range cfg.GetProfiles() {
 		for _, pattern := range p.GetExclude() {
 			if _, err := path.Match(pattern, ""); err != nil {
@@ -163,19 +167,21 @@ func replaceLists(base, over proto.Message) proto.Message {
 // address checks where a server is to listen.
 func (d *decoder) address(setting, addr string, unixToo bool) {
 	if path, ok := strings.CutPrefix(addr, "unix:"); ok && unixToo {
-		if path == "" || len(path) > maxSocketPath {
+		if strings.HasSuffix(path, "/") || path == "" || len(path) > maxSocketPath {
 			d.wrong(setting, "%s: a socket's path has 1 to %d bytes", setting, maxSocketPath)
 		}
 		return
 	}
-	if _, port, err := net.SplitHostPort(addr); err == nil && port != "" {
-		return
+	if host, port, err := net.SplitHostPort(addr); err == nil && !strings.ContainsAny(host, " /") {
+		if _, err := strconv.ParseUint(port, 10, 16); err == nil { // 0 lets the system choose
+			return
+		}
 	}
 	if unixToo {
-		d.wrong(setting, "%s: %q is neither unix:PATH nor HOST:PORT", setting, addr)
+		d.wrong(setting, "%s: %q is neither unix:PATH nor HOST:PORT with a port from 0 to 65535", setting, addr)
 		return
 	}
-	d.wrong(setting, "%s: %q is not HOST:PORT", setting, addr)
+	d.wrong(setting, "%s: %q is not HOST:PORT with a port from 0 to 65535", setting, addr)
 }
 
 // maxSocketPath is the longest path that the kernel takes for a Unix socket.

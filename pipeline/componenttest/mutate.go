@@ -16,7 +16,7 @@ type Mutator struct {
 	Plays func(t *rapid.T, s Script, d transcript.Dialect) []Request
 }
 
-// Mutators are the clients under which the law is claimed (settled.md, Tests).
+// Mutators are the clients under which the law is claimed.
 func Mutators() []Mutator {
 	return []Mutator{
 		{"plain", func(_ *rapid.T, s Script, d transcript.Dialect) []Request { return plain(s, d, Style{Marks: 1}) }},

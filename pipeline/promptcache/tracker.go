@@ -12,7 +12,7 @@ import (
 	"github.com/trimtab-io/trimtab/store"
 )
 
-// Bounds of the tracker (spec: components-2 §5.6).
+// Bounds of the tracker.
 const (
 	// MaxThreads is how many threads of one conversation are told apart.
 	MaxThreads = 64

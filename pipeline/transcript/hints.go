@@ -6,7 +6,7 @@ import (
 )
 
 // sessionOf finds the session in Anthropic's metadata.user_id: a JSON object's
-// session_id, or what follows _session_ (spec: settled.md, Identity). Any other
+// session_id, or what follows _session_. Any other
 // user id is no session: one user has many conversations.
 func sessionOf(userID string) string {
 	if strings.HasPrefix(userID, "{") && len(userID) <= 1024 {

@@ -11,7 +11,7 @@ import (
 )
 
 // DefaultHorizon is how long a decision outlives its last replay: a decision
-// must outlast the idle gaps of a whole task (spec: data-dependence.md §5).
+// must outlast the idle gaps of a whole task.
 const DefaultHorizon = 10000 * time.Second
 
 // FactsOptions bound a Facts.

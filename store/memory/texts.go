@@ -11,7 +11,7 @@ import (
 )
 
 // DefaultOriginalHorizon is how long an original outlives its last use: it can be
-// made again from the request in flight (spec: data-dependence.md §5).
+// made again from the request in flight.
 const DefaultOriginalHorizon = 1800 * time.Second
 
 // TextsOptions bound a Texts.
