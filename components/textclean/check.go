@@ -3,6 +3,7 @@ package textclean
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // sameScreen says that a second, simpler reading sees the same visible lines in
@@ -41,6 +42,7 @@ const (
 type reader struct {
 	row, shown []rune
 	col        int
+	budget     int // of characters that are made up or copied
 	state      state
 	pending    []rune // the sequence being read, shown if it turns out to be none
 	first      int    // first parameter of a CSI
@@ -51,20 +53,70 @@ type reader struct {
 // be the second, and the second must show itself. White space at the end does
 // not count.
 func (r *reader) same(before, after string) bool {
+	if coloured(strings.TrimRight(before, "\r"), strings.TrimRight(after, "\r")) {
+		return true
+	}
 	after = strings.TrimRight(after, " \r")
 	r.read(strings.TrimRight(before, "\r"))
 	if !r.shows(after) {
 		return false
 	}
-	if strings.ContainsAny(after, "\x1b\r\b\a") || strings.Contains(after, "\xc2") {
+	if controls(after) {
 		r.read(after)
 		return r.shows(after)
 	}
 	return true
 }
 
+// coloured says that a line is the other with nothing but CSI sequences in it that
+// leave the cursor where it is, which is what most lines are.
+func coloured(line, plain string) bool {
+	for {
+		n := 0
+		for n < len(line) && (line[n] >= ' ' && line[n] != 0xc2 || line[n] == '\t') {
+			n++
+		}
+		if !strings.HasPrefix(plain, line[:n]) {
+			return false
+		}
+		if line, plain = line[n:], plain[n:]; line == "" {
+			return plain == ""
+		}
+		if !strings.HasPrefix(line, "\x1b[") {
+			return false
+		}
+		n = 2
+		for n < len(line) && n < 64 && (line[n] >= '0' && line[n] <= '9' || line[n] == ';' || line[n] == '?') {
+			n++
+		}
+		if n == len(line) {
+			return false
+		}
+		switch final := line[n]; {
+		case final == 'm', final == 'h', final == 'l', final == 'K' && (n == 2 || n == 3 && line[2] == '0'):
+			line = line[n+1:]
+		default:
+			return false
+		}
+	}
+}
+
+// controls says that a text may have something that is not drawn as it is.
+func controls(s string) bool {
+	for i := range len(s) {
+		switch s[i] {
+		case 0x1b, '\r', '\b', '\a', 0xc2:
+			return true
+		}
+	}
+	return false
+}
+
 // shows compares what is visible with a text.
 func (r *reader) shows(want string) bool {
+	if r.budget < 0 {
+		return false // it would take too long to tell
+	}
 	row := r.row
 	if blank(row) && !blank(r.shown) {
 		row = r.shown
@@ -95,10 +147,47 @@ func blank(row []rune) bool {
 // read draws a line.
 func (r *reader) read(line string) {
 	r.row, r.shown, r.col, r.state = r.row[:0], r.shown[:0], 0, ground
-	for _, c := range line {
+	r.budget = 16 * (len(line) + 1)
+	for line != "" && r.budget >= 0 {
+		if n := printing(line); n > 0 && r.state == ground {
+			r.print(line[:n])
+			line = line[n:]
+			continue
+		}
+		c, n := utf8.DecodeRuneInString(line)
 		r.step(c)
+		line = line[n:]
 	}
 	r.giveUp()
+}
+
+// printing is how many ASCII characters a line begins with that are drawn as they
+// are.
+func printing(line string) int {
+	n := 0
+	for n < len(line) && line[n] >= ' ' && line[n] < 0x7f {
+		n++
+	}
+	return n
+}
+
+// print draws ASCII characters.
+func (r *reader) print(text string) {
+	if r.col > len(r.row) {
+		r.write(rune(text[0]))
+		text = text[1:]
+	}
+	if r.budget < 0 {
+		return
+	}
+	over := r.row[r.col:min(r.col+len(text), len(r.row))]
+	for i := range over {
+		over[i] = rune(text[i])
+	}
+	for i := len(over); i < len(text); i++ {
+		r.row = append(r.row, rune(text[i]))
+	}
+	r.col += len(text)
 }
 
 // write draws one character.
@@ -110,6 +199,9 @@ func (r *reader) write(c rune) {
 		r.col = max(0, r.col-1)
 	case '\a':
 	default:
+		if r.budget -= max(r.col-len(r.row), 0); r.budget < 0 {
+			return
+		}
 		for len(r.row) <= r.col {
 			r.row = append(r.row, ' ')
 		}
@@ -233,6 +325,12 @@ func (r *reader) act(final rune) {
 	case 'D':
 		r.col = max(0, r.col-n)
 	case 'K':
+		if r.first == 0 && r.col >= len(r.row) {
+			return // there is nothing to erase
+		}
+		if r.budget -= len(r.row); r.budget < 0 {
+			return
+		}
 		if !blank(r.row) {
 			r.shown = append(r.shown[:0], r.row...)
 		}

@@ -16,6 +16,9 @@ const (
 	GateMark    pipeline.Gate = "mark_in_text"
 )
 
+// wording is the version of what is cleaned and how.
+const wording = 2
+
 // Component cleans terminal output. It holds nothing but its settings.
 type Component struct {
 	settings *trimtabv1.Textclean
@@ -43,7 +46,7 @@ func (c *Component) Describe() pipeline.Description {
 		Where:     "nowhere",
 		Decided:   "docs/decisions/0002",
 		Config:    c.settings,
-		Wording:   1,
+		Wording:   wording,
 		Linear:    true,
 		EachPart:  true,
 		Gates: []pipeline.GateDoc{
@@ -94,7 +97,7 @@ func spell(pieces []pipeline.Piece, text string) string {
 // noisy says that a text has any character that a terminal consumes: an escape,
 // a C1 control, a bell, a backspace, or a carriage return that ends no line.
 func noisy(text string) bool {
-	if strings.ContainsAny(text, "\x1b\a\b") || strings.Contains(text, "\xc2") && hasC1(text) {
+	if strings.IndexByte(text, 0x1b) >= 0 || strings.IndexByte(text, '\b') >= 0 || strings.IndexByte(text, '\a') >= 0 || hasC1(text) {
 		return true
 	}
 	for at := 0; ; {
@@ -114,10 +117,13 @@ func noisy(text string) bool {
 
 // hasC1 says that a text has a control character of U+0080 to U+009F.
 func hasC1(text string) bool {
-	for i := 0; i+1 < len(text); i++ {
-		if text[i] == 0xc2 && text[i+1] >= 0x80 && text[i+1] <= 0x9f {
+	for {
+		i := strings.IndexByte(text, 0xc2)
+		if i < 0 || i+1 == len(text) {
+			return false
+		}
+		if text = text[i+1:]; text[0] >= 0x80 && text[0] <= 0x9f {
 			return true
 		}
 	}
-	return false
 }

@@ -59,7 +59,10 @@ func TestCleans(t *testing.T) {
 		{"overstruck underline", "_\bx_\by\n", "xy\n"},
 		{"spinner", "- wait\r\\ wait\r| wait\r/ wait\rdone.....\n", "done.....\n"},
 		{"bell", "a\ab\n", "ab\n"},
-		{"cursor to a column", "\x1b[10Gx\n", "         x\n"},
+		{"cursor to a column", "\x1b[0m\x1b[5Gx\n", "    x\n"},
+		{"cursor to columns of a table", "\x1b[1mname\x1b[0m\x1b[8Gsize\x1b[0m\n", "name   size\n"},
+		{"matches of a search", "\x1b[35m\x1b[Ka.go\x1b[m\x1b[K:\x1b[01;31m\x1b[Kx\x1b[m\x1b[K\n", "a.go:x\n"},
+		{"drawn over after an erasure of nothing", "abc\x1b[K\rxyz\n", "xyz\n"},
 		{"colour around a gutter", "\x1b[32m   12\x1b[0m\tx\n", "   12\tx\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -89,6 +92,8 @@ func TestLeavesAlone(t *testing.T) {
 		{"unended title", "\x1b]0;no end\n", textclean.GateNoNoise},
 		{"wide characters drawn over", "漢字漢字\rab\n", textclean.GateNoNoise},
 		{"tab drawn over", "a\tb\rxy\n", textclean.GateNoNoise},
+		{"further than the line is long", "\x1b[10Gx\n", textclean.GateNoNoise},
+		{"further in a line, not in another", "\x1b[1999Gx\x1b[1Gy\rz\n", textclean.GateNoNoise},
 		{"a mark would appear", "\x1b[0m[trimtab x]\n", textclean.GateMark},
 		{"empty", "", textclean.GateNoNoise},
 	} {
@@ -117,6 +122,9 @@ func TestNothingVisibleVanishes(t *testing.T) {
 		if strings.Count(got, "\n") != strings.Count(text, "\n") {
 			t.Fatalf("lines changed: %q to %q", text, got)
 		}
+		if got != text && len(got) >= len(text) {
+			t.Fatalf("%q became %q, which is no shorter", text, got)
+		}
 		before := []rune(text)
 		for _, r := range got {
 			if r == ' ' {
@@ -143,6 +151,29 @@ func TestWorkIsLinear(t *testing.T) {
 	for _, piece := range []string{"\u009d", "\x1b]", "\x1b", "\x1bP\x1bX", "\x1b[", "\x1b[0", "\x1b(", "\u009b1", "\x1b]" + strings.Repeat("a", 5000), "a\r", "a\b", "\x1b[K", "\x1b[2000C", "\x1b[2000Gx"} {
 		rewrite(c, strings.Repeat(piece, 1<<20/len(piece)))
 		rewrite(c, strings.Repeat(piece, 1<<20/len(piece))+"\n")
+		rewrite(c, strings.Repeat("x", 1<<19)+strings.Repeat(piece, 1<<19/len(piece))+"\n")
+		rewrite(c, strings.Repeat("x", 1<<19)+"\r"+strings.Repeat(piece+"\x1b[K", 1<<19/(3+len(piece)))+"\n")
+		rewrite(c, strings.Repeat("x", 1<<19)+strings.Repeat(piece+"\x1b[1K", 1<<19/(4+len(piece)))+"\n")
+	}
+}
+
+// TestRoomIsLinear: what a text is cleaned with takes no more room than a multiple
+// of the text, however far its cursor jumps.
+func TestRoomIsLinear(t *testing.T) {
+	c := newComponent(t)
+	for _, line := range []string{
+		"\x1b[1999Gx\x1b[1Gy\rz\n", "\x1b[1999Gx\n", "\x1b[1999C\x1b[1999Cx\n", "ab\x1b[12Gx\x1b[0m\x1b[0m\x1b[0m\n",
+		"x\b\x1b[2000Cy\n", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa\x1b[60Gb\x1b[31m\x1b[32m\x1b[33m\n",
+	} {
+		text := strings.Repeat(line, 1<<18/len(line))
+		e, _ := c.Rewrite(pipeline.Block{Text: text, Received: text, Parts: 1}, pipeline.Prefix{})
+		room := 0
+		for _, p := range e.Pieces {
+			room += len(p.Text)
+		}
+		if len(e.Pieces) > len(text) || room > len(text) {
+			t.Errorf("%q: %d pieces with %d bytes for %d bytes", line, len(e.Pieces), room, len(text))
+		}
 	}
 }
 
@@ -165,7 +196,13 @@ func BenchmarkRewrite(b *testing.B) {
 	c := newComponent(b)
 	plain := strings.Repeat("nothing to see in this line of some length\n", 24000)
 	noisy := strings.Repeat("\x1b[32m✓\x1b[0m test that passes \x1b[90m(12 ms)\x1b[0m\n", 20000)
-	for _, tc := range []struct{ name, text string }{{"plain", plain}, {"colours", noisy}} {
+	search := strings.Repeat("\x1b[35m\x1b[Ksrc/a.go\x1b[m\x1b[K\x1b[36m\x1b[K:\x1b[m\x1b[K\tif \x1b[01;31m\x1b[Kerr\x1b[m\x1b[K != nil {\n", 12000)
+	bars := strings.Repeat(strings.Repeat("downloading [=========>         ] 50% of 12 MB\r", 50)+"\n", 440)
+	erased := strings.Repeat(strings.Repeat("\r\x1b[K\x1b[32m✓\x1b[0m transforming (123) src/components/list.ts", 50)+"\n", 320)
+	dense := strings.Repeat("\x1b[31mx\x1b[0m", 1<<20/10)
+	for _, tc := range []struct{ name, text string }{
+		{"plain", plain}, {"colours", noisy}, {"search", search}, {"bars", bars}, {"erased", erased}, {"dense", dense},
+	} {
 		b.Run(tc.name, func(b *testing.B) {
 			b.SetBytes(int64(len(tc.text)))
 			b.ReportAllocs()
