@@ -212,7 +212,7 @@ func TestCanariesInObservables(t *testing.T) {
 			var log bytes.Buffer
 			s, err := service.Start(t.Context(), service.Options{
 				Config: config.Options{Environ: []string{
-					"TRIMTAB_PRESET=balanced", "TRIMTAB_STORAGE_LEVEL=" + level,
+					"TRIMTAB_PRESET=balanced", "TRIMTAB_LEVEL=" + level,
 					"TRIMTAB_GRPC=unix:" + filepath.Join(dir, "s"), "TRIMTAB_ADMIN=127.0.0.1:0",
 				}},
 				Version: "test", Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -225,9 +225,11 @@ func TestCanariesInObservables(t *testing.T) {
 			for n := range len(w.Steps) + 1 {
 				seen.WriteString(exchange(t, s.Address(), w.Body(transcript.Anthropic, n, componenttest.Style{Marks: 1})))
 			}
-			for _, path := range []string{"/metrics", "/stats", "/config", "/healthz", "/readyz"} {
+			for _, path := range []string{"/metrics", "/stats", "/healthz", "/readyz"} {
 				seen.WriteString(get(t, "http://"+s.Admin()+path))
 			}
+			inForce := get(t, "http://"+s.Admin()+"/config")
+			seen.WriteString(inForce)
 			if err := s.Kill(); err != nil {
 				t.Error(err)
 			}
@@ -236,6 +238,9 @@ func TestCanariesInObservables(t *testing.T) {
 				if b, err := os.ReadFile(f); err == nil {
 					seen.Write(b)
 				}
+			}
+			if !strings.Contains(strings.Join(strings.Fields(inForce), " "), `"path": "profiles.default.storage.level", "value": "`+level) {
+				t.Fatalf("the level is not in force: %s", inForce)
 			}
 			if !strings.Contains(seen.String(), "trimtab_") || !strings.Contains(seen.String(), "saved") {
 				t.Fatal("nothing was observed")
