@@ -244,8 +244,13 @@ func (x *exchange) run() []byte {
 		x.summary.Report = o.x.Report()
 		return o.x.Body()
 	case <-hard.Done():
-		// Whatever it comes to, this request goes out without it.
+		// Whatever it comes to, this request goes out without it. Its bytes are
+		// held until the engine lets go of them, so that engines that do not end
+		// can't pile up.
+		held := x.held
+		x.held = 0
 		go func() {
+			defer x.s.bytes.release(held)
 			if o := <-done; o.x != nil {
 				o.x.SentRaw()
 				o.x.Close()

@@ -411,6 +411,9 @@ func TestDeadlineLetsTheRequestGoOn(t *testing.T) {
 	if got, _, _ := changed(t, s.ask(requestBody(`{"a":"old"}`, true))); got != "" {
 		t.Errorf("body %q", got)
 	}
+	if _, held := f.server.InFlight(); held == 0 {
+		t.Error("an engine at work holds nothing: many of them could pile up")
+	}
 	close(release)
 	if sum := f.finish(s); sum.Report.Reason != pipeline.DeadlinePassed {
 		t.Errorf("summary: %+v", sum)
