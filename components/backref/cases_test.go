@@ -376,3 +376,26 @@ func TestEscapes(t *testing.T) {
 		}
 	}
 }
+
+// TestArgumentsThatStandTwice: a model sees one of two arguments of one name, and
+// nobody knows which, so nothing points at either; nor does such a call name a
+// file, of which two could be meant.
+func TestArgumentsThatStandTwice(t *testing.T) {
+	text := bare(file(40))
+	for _, tc := range []struct{ name, from, to string }{
+		{"the text", `"content":`, `"content":"other","content":`},
+		{"the text, first", `"file_path":`, `"content":"other","file_path":`},
+		{"the path", `"file_path":`, `"file_path":"/r/other.go","file_path":`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := string(body("/v1/messages", []step{write("/r/a.go", text), bash("cat /r/a.go", text)}, nil))
+			if got := forward(t, engine(t, `{}`), "/v1/messages", []byte(in)); len(marks(got[1])) != 1 {
+				t.Fatalf("without a second: %q", got[1])
+			}
+			in = strings.Replace(in, tc.from, tc.to, 1)
+			if got := forward(t, engine(t, `{}`), "/v1/messages", []byte(in)); got[1] != text {
+				t.Errorf("got %q", got[1])
+			}
+		})
+	}
+}

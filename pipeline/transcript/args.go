@@ -1,12 +1,15 @@
 package transcript
 
 import (
+	"errors"
+	"slices"
 	"strconv"
 )
 
 // Arguments decodes the strings and literals inside the arguments of call i, in order.
 // Freeform is the text of arguments that are one string and no object (custom
-// tools). Arguments that are not valid JSON have neither.
+// tools). Arguments that are not valid JSON have neither, nor have arguments in
+// which an object has a key twice: readers differ in which of the two counts.
 func (t *Transcript) Arguments(i int) (args []Arg, freeform string) {
 	a := t.arguments(i)
 	return a.args, a.freeform
@@ -45,11 +48,43 @@ func (t *Transcript) arguments(i int) argumentsOf {
 	return a
 }
 
+// errTwice is why arguments with a key that stands twice in one object are not
+// read.
+var errTwice = errors.New("a key stands twice")
+
+// keySet tells keys of one object that stand twice.
+type keySet struct {
+	few  []string
+	many map[string]bool
+}
+
+// add is false if the key is known already.
+func (k *keySet) add(key string) bool {
+	if k.many == nil && len(k.few) < 16 {
+		known := slices.Contains(k.few, key)
+		k.few = append(k.few, key)
+		return !known
+	}
+	if k.many == nil {
+		k.many = make(map[string]bool, 2*len(k.few))
+		for _, f := range k.few {
+			k.many[f] = true
+		}
+	}
+	known := k.many[key]
+	k.many[key] = true
+	return !known
+}
+
 // strings collects the strings of the next value.
 func (r *reader) strings(a *argumentsOf, name, path string) error {
 	switch r.peek() {
 	case '{':
+		var keys keySet
 		_, err := r.object(func(m member) error {
+			if !keys.add(m.key) {
+				return errTwice
+			}
 			p := m.key
 			if path != "" {
 				p = path + "." + m.key
