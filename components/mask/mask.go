@@ -19,8 +19,9 @@ const (
 	GateUnedited pipeline.Gate = "untouchable"
 )
 
-// wording is the version of the note's text.
-const wording = 1
+// wording is the version of the note's text. A record of an older one renders as it
+// did.
+const wording = 2
 
 // Component decides on cold turns and renders the note ever after.
 type Component struct {
@@ -105,9 +106,15 @@ func (c *Component) gate(v pipeline.View, b pipeline.ViewBlock) pipeline.Gate {
 }
 
 // Render implements pipeline.Decided. It depends on the block and the record
-// alone: the peek's length is in the record.
+// alone: the wording's version and the peek's length are in the record.
 func (c *Component) Render(b pipeline.Block, d pipeline.Decision) (pipeline.Edit, pipeline.Gate) {
-	peek := peekOf(b.Text, int(d.Params[0]))
+	line, at := firstLine(b.Text)
+	var peek []pipeline.Piece
+	if d.Wording == 1 {
+		peek = peekLine(line, at, int(d.Params[0]), true)
+	} else if peek = peekLine(line, at, int(d.Params[0]), false); length(peek) < minPeek {
+		peek = nil
+	}
 	if len(peek) == 0 {
 		return edit(pipeline.Piece{Kind: pipeline.Literal, Text: "[trimtab older output left out; run the tool again if it is needed]"}), ""
 	}
@@ -118,25 +125,33 @@ func (c *Component) Render(b pipeline.Block, d pipeline.Decision) (pipeline.Edit
 
 func edit(pieces ...pipeline.Piece) pipeline.Edit { return pipeline.Edit{Pieces: pieces} }
 
-// peekOf keeps up to n characters of the first line that is not blank: printable
-// ASCII without the bracket that would end the mark, runs of white space as one
-// space.
-func peekOf(text string, n int) []pipeline.Piece {
-	start := 0
+// minPeek is how many characters of a line say something.
+const minPeek = 8
+
+func length(peek []pipeline.Piece) int {
+	n := 0
+	for _, p := range peek {
+		n += len(p.Text) + p.To - p.From
+	}
+	return n
+}
+
+// firstLine is the first line that is not blank, and where it starts.
+func firstLine(text string) (line string, at int) {
 	for {
-		end := strings.IndexByte(text[start:], '\n')
-		line := text[start:]
-		if end >= 0 {
-			line = text[start : start+end]
+		line, _, more := strings.Cut(text[at:], "\n")
+		if strings.TrimSpace(line) != "" || !more {
+			return line, at
 		}
-		if strings.TrimSpace(line) != "" || end < 0 {
-			return peekLine(line, start, n)
-		}
-		start += end + 1
+		at += len(line) + 1
 	}
 }
 
-func peekLine(line string, at, n int) []pipeline.Piece {
+// peekLine keeps up to n characters of a line that starts at an offset, runs of
+// white space as one space. A character that can't stand in a mark, which is
+// printable ASCII without the closing bracket, ends it; records of wording 1 skip
+// it instead.
+func peekLine(line string, at, n int, skips bool) []pipeline.Piece {
 	var out []pipeline.Piece
 	space, count := false, 0
 	for i := 0; i < len(line) && count < n; i++ {
@@ -145,7 +160,10 @@ func peekLine(line string, at, n int) []pipeline.Piece {
 			space = count > 0
 			continue
 		case ch < ' ' || ch > '~' || ch == ']':
-			continue
+			if skips {
+				continue
+			}
+			return out
 		}
 		if space {
 			if count++; count == n {

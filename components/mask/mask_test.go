@@ -88,7 +88,7 @@ func TestDecide(t *testing.T) {
 				t.Errorf("gates (-want +got):\n%s", d)
 			}
 			for _, d := range got {
-				if d.Params != [4]int64{96} || d.Wording != 1 {
+				if d.Params != [4]int64{96} || d.Wording != 2 {
 					t.Errorf("record %+v", d)
 				}
 			}
@@ -98,7 +98,13 @@ func TestDecide(t *testing.T) {
 
 func render(t *testing.T, text string, peek int64) string {
 	t.Helper()
-	e, gate := component(t).Render(pipeline.Block{Text: text}, pipeline.Decision{Wording: 1, Params: [4]int64{peek}})
+	return worded(t, 2, text, peek)
+}
+
+// worded renders a record of a wording.
+func worded(t *testing.T, wording int, text string, peek int64) string {
+	t.Helper()
+	e, gate := component(t).Render(pipeline.Block{Text: text}, pipeline.Decision{Wording: wording, Params: [4]int64{peek}})
 	if gate != "" {
 		t.Fatalf("gate %s", gate)
 	}
@@ -115,22 +121,47 @@ func render(t *testing.T, text string, peek int64) string {
 
 func TestRender(t *testing.T) {
 	const head = "[trimtab older output left out; run the tool again if it is needed"
-	for text, want := range map[string]string{
-		"":                                head + "]",
-		"\n \n":                           head + "]",
-		"hello\nworld":                    head + "; it began: hello]",
-		"\n\n   spaced \t  out\r\nrest":   head + "; it began: spaced out]",
-		"größe [x] ]]":                    head + "; it began: gre [x]",
-		strings.Repeat("ab ", 60):         head + "; it began: " + strings.TrimSpace(strings.Repeat("ab ", 32)) + "]",
-		"\x1b[32mgreen\x1b[0m [trimtab x": head + "; it began: [32mgreen[0m [trimtab x]",
+	for _, c := range []struct{ text, want, first string }{ // as wording 2 and as wording 1
+		{"", head + "]", head + "]"},
+		{"\n \n", head + "]", head + "]"},
+		{"hello\nworld", head + "]", head + "; it began: hello]"},
+		{"hello there\nworld", head + "; it began: hello there]", head + "; it began: hello there]"},
+		{"\n\n   spaced \t  out\r\nrest", head + "; it began: spaced out]", head + "; it began: spaced out]"},
+		{"größe [x] ]]", head + "]", head + "; it began: gre [x]"},
+		{"the größe [x] ]]", head + "]", head + "; it began: the gre [x]"},
+		{"balance: 1 €5", head + "; it began: balance: 1]", head + "; it began: balance: 1 5]"},
+		{"a[1234567] = 5", head + "; it began: a[1234567]", head + "; it began: a[1234567 = 5]"},
+		{strings.Repeat("ab ", 60), head + "; it began: " + strings.TrimSpace(strings.Repeat("ab ", 32)) + "]", head + "; it began: " + strings.TrimSpace(strings.Repeat("ab ", 32)) + "]"},
+		{"\x1b[32mgreen\x1b[0m [trimtab x", head + "]", head + "; it began: [32mgreen[0m [trimtab x]"},
 	} {
-		if got := render(t, text, 96); got != want {
-			t.Errorf("%q:\n got %s\nwant %s", text, got, want)
+		if got := render(t, c.text, 96); got != c.want {
+			t.Errorf("%q:\n got %s\nwant %s", c.text, got, c.want)
+		}
+		if got := worded(t, 1, c.text, 96); got != c.first {
+			t.Errorf("wording 1 of %q:\n got %s\nwant %s", c.text, got, c.first)
 		}
 	}
-	if got := render(t, "hello", 0); got != head+"]" {
+	if got := render(t, "hello there", 0); got != head+"]" {
 		t.Errorf("without a peek: %s", got)
 	}
+}
+
+// A peek is what the text begins with, but for its white space: no character
+// inside is left out. It has 8 characters or more.
+func TestPeekQuotes(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "word ", "é", "]", "[", "\t", "\n", " ", "\x1b[m", "\r", "0123", "\u00a0"})).Draw(rt, "text"), "")
+		got := render(t, text, rapid.Int64Range(0, 120).Draw(rt, "peek"))
+		_, peek, ok := strings.Cut(got, "it began: ")
+		if !ok {
+			return
+		}
+		peek = strings.TrimSuffix(peek, "]")
+		line := strings.TrimLeft(text, " \n\t\r\u00a0")
+		if len(peek) < 8 || !strings.HasPrefix(strings.Join(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r", r) }), " "), peek) {
+			rt.Fatalf("%q is not how %q begins", peek, text)
+		}
+	})
 }
 
 // Whatever the text, the note is one mark by its grammar, and its peek is no
@@ -139,7 +170,7 @@ func TestRenderIsAlwaysAMark(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.String().Draw(rt, "text")
 		peek := rapid.Int64Range(0, 120).Draw(rt, "peek")
-		got := render(t, text, peek)
+		got := worded(t, rapid.IntRange(1, 2).Draw(rt, "wording"), text, peek)
 		if !pipeline.IsMark(got) {
 			rt.Fatalf("%q is no mark", got)
 		}
