@@ -330,3 +330,28 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Whatever the file's order, components run in the one in which they can work
+// together; a preset with one more component too.
+func TestComponentsRunInTheirOrder(t *testing.T) {
+	for text, want := range map[string]string{
+		"profiles: {p: {components: [{name: searchfold}, {name: mask}, {name: gutter}, {name: backref}, {name: textclean}]}}": "textclean mask backref gutter searchfold",
+		"profiles: {p: {preset: safe, components: [{name: backref}]}}":                                                        "textclean backref cachesplit searchfold",
+	} {
+		file := filepath.Join(t.TempDir(), "t.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := Load(Options{File: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, c := range e.Profile("").Components {
+			names = append(names, c.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
