@@ -126,24 +126,18 @@ func (d *decoder) resolveProfile(name string, p *trimtabv1.Profile) {
 // what cleans lines comes before what refers to them, and what rewrites rows
 // comes after. Any other order costs savings: the verifier refuses its texts.
 func (d *decoder) order(p *trimtabv1.Profile, section string) {
-	var places []int
-	var ranked []*trimtabv1.Component
+	inOrder := []string{"textclean", "backref", "gutter", "searchfold"}
 	rank := func(c *trimtabv1.Component) int {
-		return slices.Index([]string{"textclean", "backref", "gutter", "searchfold"}, c.GetName())
-	}
-	for i, c := range p.GetComponents() {
-		if rank(c) >= 0 {
-			places, ranked = append(places, i), append(ranked, c)
+		if i := slices.Index(inOrder, c.GetName()); i >= 0 {
+			return i
 		}
+		return len(inOrder) // of another kind: its place does not matter
 	}
 	byRank := func(a, b *trimtabv1.Component) int { return rank(a) - rank(b) }
-	if slices.IsSortedFunc(ranked, byRank) {
+	if slices.IsSortedFunc(p.GetComponents(), byRank) {
 		return
 	}
-	slices.SortStableFunc(ranked, byRank)
-	for i, place := range places {
-		p.Components[place] = ranked[i]
-	}
+	slices.SortStableFunc(p.Components, byRank)
 	if p.GetPreset() == "" {
 		d.notes = append(d.notes, Note{Origin: d.origins[section+".components"], Text: "textclean, backref, gutter and searchfold run in this order, whatever the order in the file"})
 	}

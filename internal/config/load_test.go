@@ -110,7 +110,7 @@ profiles:
 
 func TestComponentsWithoutAPresetStandForThemselves(t *testing.T) {
 	e := mustLoad(t, "profiles: {a: {components: [{name: mask}, {name: textclean}]}, b: {components: []}}\ndefault_profile: a\n")
-	if got := componentNames(e.Profile("a")); !slices.Equal(got, []string{"mask", "textclean"}) {
+	if got := componentNames(e.Profile("a")); !slices.Equal(got, []string{"textclean", "mask"}) {
 		t.Errorf("a: %v", got)
 	}
 	if got := componentNames(e.Profile("b")); len(got) != 0 {
@@ -335,8 +335,8 @@ func FuzzParse(f *testing.F) {
 // together; a preset with one more component too.
 func TestComponentsRunInTheirOrder(t *testing.T) {
 	for text, want := range map[string]string{
-		"profiles: {p: {components: [{name: searchfold}, {name: mask}, {name: gutter}, {name: backref}, {name: textclean}]}}": "textclean mask backref gutter searchfold",
-		"profiles: {p: {preset: safe, components: [{name: backref}]}}":                                                        "textclean backref cachesplit searchfold",
+		"profiles: {p: {components: [{name: searchfold}, {name: mask}, {name: gutter}, {name: backref}, {name: textclean}]}}": "textclean backref gutter searchfold mask",
+		"profiles: {p: {preset: safe, components: [{name: backref}]}}":                                                        "textclean backref searchfold cachesplit",
 	} {
 		file := filepath.Join(t.TempDir(), "t.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
