@@ -190,6 +190,57 @@ func TestFailureMatrix(t *testing.T) {
 	}
 }
 
+// Large bodies, within the limit and over it. Of one that is over it and of unknown
+// length the server gets the beginning only, and answers while the rest comes in.
+func TestFailureMatrixOfLargeBodies(t *testing.T) {
+	sent := body(t, messages, "large", 3<<20, false)
+	rewritten := want(t, messages, sent)
+	for _, over := range []bool{false, true} {
+		t.Run(fmt.Sprint("over the limit ", over), func(t *testing.T) {
+			limit := int64(32 << 20)
+			if over {
+				limit = 1 << 20
+			}
+			up := envoytest.StartUpstream(t)
+			socket := "unix:" + filepath.Join(t.TempDir(), "s")
+			server := envoytest.StartServer(t, envoytest.ServerOptions{Addr: socket, Environ: append(slow, fmt.Sprint("TRIMTAB_MAX_BODY_BYTES=", limit)), Late: 3 * time.Second})
+			front := envoytest.StartFront(t, envoytest.FrontOptions{Root: root, ExtProc: socket, Upstream: up.URL, MessageTimeout: 2 * time.Second, MaxBodyBytes: limit})
+			front.AwaitServer(t, true)
+			for i, c := range matrix() {
+				if c.Kind == envoytest.Slow || c.rewritten && c.Phase != envoytest.AfterBody {
+					continue // the body is long gone
+				}
+				for _, length := range []bool{false, true} {
+					if length && (over || c.Kind != envoytest.Error && c.Kind != envoytest.Killed) {
+						continue // over the limit the server gets nothing of it
+					}
+					id := fmt.Sprintf("large-%d-%v", i, length)
+					fired := server.Plan(id, c.Fault)
+					wait := nothing
+					if c.Phase == envoytest.AfterHeaders || over && c.Phase != envoytest.AtHeaders {
+						wait = until(t, fired)
+					}
+					// HTTP/2 has a limit of its own, far above.
+					client := envoytest.Client(t, i%2 == 0 && !over)
+					r, err := send(t.Context(), client, front.URL()+messages, id, sent, length, wait)
+					expected := sent
+					if c.rewritten && !over {
+						expected = rewritten
+					}
+					got := whole(t, up, id, false, r, err)
+					if !bytes.Equal(got.Body, expected) && !(c.either && bytes.Equal(got.Body, sent)) {
+						t.Errorf("%s, length %v: %d bytes arrived, want %d of %d", c.Fault, length, len(got.Body), len(expected), len(sent))
+					}
+					if server.Service() == nil {
+						server.Start()
+						front.AwaitServer(t, true)
+					}
+				}
+			}
+		})
+	}
+}
+
 // failed says that the access log shows a failure of the server. Envoy does not
 // always call it failed open when the stream breaks while the answer is looked at,
 // nor when it is closed in good order, but says how the call ended.
