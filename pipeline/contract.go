@@ -199,7 +199,11 @@ type Source struct {
 	// Kept returns the ranges of Text that are forwarded literally, in order,
 	// not touching each other. A result that was replaced has none.
 	Kept func() []Range
-	Ref  LeafRef
+	// Forwarded returns the text as it is forwarded, marks and all: what the model
+	// sees. It is a function of what stands before, like Kept, and worked out once
+	// on first use.
+	Forwarded func() string
+	Ref       LeafRef
 	// Message is the index of the message it stands in.
 	Message int
 }

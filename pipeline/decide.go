@@ -71,7 +71,7 @@ func (r *run) replay() {
 	}
 	facts, found, err := r.kept().Lookup(r.ctx, r.req.Now, keys)
 	if err != nil {
-		r.count("facts_unreadable", 1)
+		r.countRewrite("facts_unreadable", 1)
 		return
 	}
 	for i := range comps {

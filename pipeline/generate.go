@@ -22,7 +22,7 @@ func (r *run) replayTexts() {
 		for _, l := range r.leaves {
 			text, found, err := texts.Get(r.ctx, r.req.Now, r.factKey(i, l))
 			if err != nil {
-				r.count("texts_unreadable", 1)
+				r.countRewrite("texts_unreadable", 1)
 				return
 			}
 			if found && l.decision == nil {

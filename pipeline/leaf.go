@@ -10,8 +10,8 @@ import (
 	"github.com/trimtab-io/trimtab/store"
 )
 
-// find lists the text parts of all tool results, in body order.
-func (r *run) find() {
+// listLeaves lists the text parts of all tool results, in body order.
+func (r *run) listLeaves() {
 	r.calls = make([]*call, len(r.t.Calls))
 	r.first = make([]int, len(r.t.Results))
 	texts, n := 0, 0
@@ -38,10 +38,10 @@ func (r *run) find() {
 	}
 }
 
-// keys gives each leaf the digest of everything that its outcome may depend on:
+// keyLeaves gives each leaf the digest of everything that its outcome may depend on:
 // the generation, the facts of the request, the messages before it, the blocks
 // before it in its message, and the decisions in force up to it.
-func (r *run) keys() {
+func (r *run) keyLeaves() {
 	h := r.e.hasher
 	var facts transcript.Sum
 	copy(facts[:], r.t.Dialect)
@@ -52,7 +52,7 @@ func (r *run) keys() {
 		facts[15] |= 2
 	}
 	chain := h.Chain(r.g.seed, facts)
-	r.chains = make([]transcript.Sum, len(r.dig.Messages))
+	r.pass = pass{chains: make([]transcript.Sum, len(r.dig.Messages))}
 	li := 0
 	for m, d := range r.dig.Messages {
 		inside, decisions := chain, []transcript.Sum(nil)
@@ -94,9 +94,9 @@ func (d *decision) sum() transcript.Sum {
 	return transcript.Sum(k)
 }
 
-// pure works out the outcome of each block, in order. It is false if the
+// runPure works out the outcome of each block, in order. It is false if the
 // deadline passed.
-func (r *run) pure() bool {
+func (r *run) runPure() bool {
 	r.acted = make([]int, len(r.g.described))
 	for _, l := range r.leaves {
 		if !r.recall(l) {

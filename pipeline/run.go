@@ -23,25 +23,33 @@ type run struct {
 	known    bool // the conversation was pinned before
 	counting bool // count_tokens: nothing is recorded
 
+	// What the request says, before anything is decided: set at the start of do.
 	dig    transcript.Digests
-	turn   *promptcache.Turn
+	turn   *promptcache.Turn // nil if nothing is recorded
 	facts  RequestFacts
 	leaves []*leaf
 	first  []int // index in leaves of each result's first leaf
 	sent   int   // estimated tokens of all messages and the head
 	before []int // estimated tokens before each message
 
+	// Worked out where it is first asked for.
 	calls   []*call
-	chains  []transcript.Sum // of everything up to each message, decisions included
-	sources []*source
-	listed  []Source // parallel to sources
-	upTo    []int    // how many sources stand before each result
-	offsets []int    // estimated tokens before each result, as far as asked for
-	acted   []int    // by component: how many leaves it changed so far in this pass
+	offsets []int          // estimated tokens before each result, as far as asked for
+	gates   []map[Gate]int // by component: declines of this turn besides the plans'
 
-	firstCall int            // of the message of the call last keyed
-	noted     [][]Index      // by component, parallel to sources
-	gates     []map[Gate]int // by component: declines of this turn besides the plans'
+	pass
+}
+
+// pass is what holds for one pass over the leaves with the decisions in force.
+// keyLeaves begins one; new decisions make another one necessary.
+type pass struct {
+	chains    []transcript.Sum // of everything up to each message, decisions included
+	acted     []int            // by component: how many leaves it changed so far
+	sources   []*source
+	listed    []Source  // parallel to sources
+	upTo      []int     // how many sources stand before each result
+	noted     [][]Index // by component, parallel to sources
+	firstCall int       // of the message of the call last keyed
 }
 
 // leaf is one text part of a tool result on its way.
@@ -87,11 +95,11 @@ func (r *run) do() {
 	}
 	head := r.head()
 	r.facts = RequestFacts{ProviderEdits: r.t.ProviderEdits, EditsByLine: head.editsByLine}
-	r.find()
+	r.listLeaves()
 	r.measure(head.tokens)
 	x.report.Arm = "treated"
 	r.replay()
-	r.keys()
+	r.keyLeaves()
 	x.report.Outcomes = r.outcomes()
 	switch {
 	case r.req.Bypass:
@@ -99,37 +107,36 @@ func (r *run) do() {
 		return
 	case len(r.g.Profile.Components) == 0:
 		x.pass(ModeOff)
-		r.lawful()
+		r.moveChains()
 		return
 	case r.g.holdsOut(identity(r.req, r.t)...):
 		x.report.Arm = "holdout"
 		x.pass(HeldOut)
-		r.lawful()
+		r.moveChains()
 		return
 	}
 	if r.g.Profile.Mode == Observe {
 		x.report.Arm = "observe"
 	}
-	if !r.pure() {
+	if !r.runPure() {
 		x.pass(DeadlinePassed)
-		r.count("deadline", 1)
+		r.countRewrite("deadline", 1)
 		return
 	}
 	if r.decide() {
-		r.keys()
-		r.sources = nil
-		if !r.pure() {
+		r.keyLeaves()
+		if !r.runPure() {
 			x.pass(DeadlinePassed)
-			r.count("deadline", 1)
+			r.countRewrite("deadline", 1)
 			return
 		}
 	}
 	r.finish()
 }
 
-// lawful marks a turn as one that went out as the law wants it, rewritten or
+// moveChains marks a turn as one that went out as the law wants it, rewritten or
 // not, so that it moves the chains.
-func (r *run) lawful() {
+func (r *run) moveChains() {
 	if r.turn != nil {
 		r.x.raw = false
 	}
@@ -146,8 +153,8 @@ func (r *run) finish() {
 		if len(r.t.Results) == 0 {
 			x.pass(NoToolOutput)
 		}
-		r.lawful()
-		r.law(x.out)
+		r.moveChains()
+		r.measureLaw(x.out)
 		return
 	}
 	if !sound(r.e.seen, r.t.Body, body, changes) {
@@ -158,36 +165,36 @@ func (r *run) finish() {
 		after := x.report.TokensAfter
 		x.pass(ObserveOnly)
 		x.report.TokensAfter = after
-		r.lawful()
+		r.moveChains()
 		return
 	}
 	x.body = body
 	x.report.BytesAfter = len(body)
 	x.report.Reason = Rewritten
-	r.lawful()
+	r.moveChains()
 	x.out = promptcache.Chain(r.e.seed, r.t.After(r.e.hasher, r.dig, body, changes))
-	r.law(x.out)
+	r.measureLaw(x.out)
 }
 
-// law compares what goes out with what went out on the last turn.
-func (r *run) law(out []transcript.Sum) {
+// measureLaw compares what goes out with what went out on the last turn.
+func (r *run) measureLaw(out []transcript.Sum) {
 	if r.turn == nil {
 		return
 	}
 	x := r.x
 	x.marks = r.marks()
 	if r.turn.Raw && len(x.marks) > 0 {
-		r.count("passthrough", 1)
+		r.countRewrite("passthrough", 1)
 	}
 	if r.turn.New && len(x.marks) > 0 && !r.known && r.hasAssistant() {
-		r.count("adopted", 1)
+		r.countRewrite("adopted", 1)
 	}
 	v, broken := r.turn.Compare(out, x.marks)
 	if !broken || r.turn.Cold {
 		return
 	}
 	if r.decidedUpTo(v.Message) {
-		r.count("decision", 1)
+		r.countRewrite("decision", 1)
 		return
 	}
 	if x.report.Violations == nil {
@@ -218,7 +225,7 @@ func (r *run) hasAssistant() bool {
 	return false
 }
 
-func (r *run) count(cause string, n int) {
+func (r *run) countRewrite(cause string, n int) {
 	if r.x.report.Rewrites == nil {
 		r.x.report.Rewrites = map[string]int{}
 	}

@@ -74,6 +74,7 @@ func (r *run) resultSource(i int, s *source) {
 	s.Source = Source{
 		IsError: res.IsError, Parts: len(res.Texts), Message: res.Message,
 		Ref: LeafRef{Index: i}, Text: func() string { return "" }, Kept: func() []Range { return nil },
+		Forwarded: func() string { return "" },
 	}
 	s.Call = Call{Class: func() classify.Call { return classify.Call{} }}
 	if res.Call >= 0 {
@@ -90,7 +91,24 @@ func (r *run) resultSource(i int, s *source) {
 	l := r.leaves[r.first[i]]
 	s.Text = func() string { return r.decode(l) }
 	s.Kept = func() []Range { return l.plan.kept }
+	var shown *plan // what text is the outcome of
+	var text string
+	s.Forwarded = func() string {
+		if l.plan != shown {
+			shown, text = l.plan, r.forwarded(l)
+		}
+		return text
+	}
 	s.key = l.key
+}
+
+// forwarded is the leaf's text as it goes out.
+func (r *run) forwarded(l *leaf) string {
+	if !l.plan.changed() {
+		return r.decode(l)
+	}
+	text, _ := transcript.Decode(append(l.plan.write([]byte{'"'}, r.t, l.span), '"'))
+	return text
 }
 
 // arguments adds the string arguments of call c that hold new text.
@@ -116,7 +134,7 @@ func (r *run) arguments(c int) {
 		s.Source = Source{
 			Call: r.callOf(c), Argument: a.name, Parts: 1, Message: r.t.Calls[c].Message,
 			Offset: r.before[r.t.Calls[c].Message], Ref: LeafRef{Argument: true, Index: c, Part: a.part},
-			Text: text, Kept: func() []Range { return []Range{{0, len(text())}} },
+			Text: text, Kept: func() []Range { return []Range{{0, len(text())}} }, Forwarded: text,
 		}
 		r.sources = append(r.sources, s)
 	}
