@@ -96,7 +96,8 @@ type Report struct {
 	// cause, by the component whose edits differ first. It must stay empty.
 	Violations map[string]int
 	// Rewrites counts blocks rewritten in a warm prefix for a counted cause:
-	// "adopted", "generation_lost", "passthrough", "deadline", "decision".
+	// "adopted" (a conversation under way that was not known: after an install, or
+	// a restart), "passthrough", "deadline", "decision".
 	Rewrites map[string]int
 	// Outcomes are what the agent did, for a comparison of the arms.
 	Outcomes Outcomes
