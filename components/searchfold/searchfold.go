@@ -21,7 +21,7 @@ const (
 )
 
 // wording is the version of the marks' text and of what is chosen.
-const wording = 1
+const wording = 2
 
 // Component folds paths. It holds nothing but its settings.
 type Component struct {
@@ -56,7 +56,7 @@ func (c *Component) Describe() pipeline.Description {
 			{Name: GateSource, Says: "the result is a source file or a diff, whose lines must stay as they are"},
 			{Name: GateMark, Says: "the text already has a line that looks like a mark"},
 			{Name: GateShape, Says: "nothing in the text is shaped like a path or a search hit"},
-			{Name: GateHead, Says: "a line already begins with ./, so no directory is shortened to it"},
+			{Name: GateHead, Says: "a path in the text already begins with ./, so no directory is shortened to it"},
 			{Name: GateNothing, Says: "no prefix repeats often enough to be worth a heading"},
 		},
 	}
@@ -177,9 +177,24 @@ func thinned(mark string) int {
 
 func (t *text) raw(i int) string { return t.all[t.lines[i].from:t.lines[i].to] }
 
-// dotted says that a line begins with ./ already.
+// dotted says that a path begins with ./ already, at the start of a line or in it:
+// it would seem to be in the directory that is shortened, and a quote of it would
+// be found at two places. A parent's ../ is another matter.
 func (t *text) dotted() bool {
-	return strings.HasPrefix(t.all, dots) || strings.Contains(t.all, "\n"+dots)
+	for at := 0; ; {
+		i := strings.Index(t.all[at:], dots)
+		if i < 0 {
+			return false
+		}
+		if at += i; at == 0 || t.all[at-1] != '.' && !wordByte(t.all[at-1]) {
+			return true
+		}
+		at += len(dots)
+	}
+}
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || isDigit(c) || c == '_'
 }
 
 // layout is one way to write the text.

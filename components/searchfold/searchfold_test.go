@@ -76,6 +76,8 @@ func TestGates(t *testing.T) {
 		{"no path", "hello\nworld\n", searchfold.GateShape},
 		{"nothing repeats", "a/b.go:1:x\nc/d.go:2:y\n", searchfold.GateNothing},
 		{"empty", "", searchfold.GateShape},
+		{"head in use in a line", strings.Repeat("/home/dev/projects/nimbus/x is a file\n", 8) + "see \"./y\"\n", searchfold.GateHead},
+		{"head in use, indented", strings.Repeat("/home/dev/projects/nimbus/x is a file\n", 8) + "    ./y\n", searchfold.GateHead},
 		{"head in use", strings.Repeat("/home/dev/projects/nimbus/x is a file\n", 8) + "./y\n", searchfold.GateHead},
 		{"mark", strings.Repeat("a/very/long/path/to/file.go:12:x\n", 8) + "[trimtab x]\n", searchfold.GateMark},
 		{"rows", strings.Repeat("a/very/long/path/to/file.go:12:x\n", 8), ""},
