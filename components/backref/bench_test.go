@@ -30,7 +30,7 @@ func megabyte() (blocks []pipeline.Block, sources []pipeline.Source) {
 		blocks = append(blocks, pipeline.Block{Text: text, Received: text, Parts: 1, Result: i, Call: c, Class: class, Offset: size / 4})
 		sources = append(sources, pipeline.Source{
 			Call: c, Class: func() classify.Class { return class }, Parts: 1, Offset: size / 4, Ref: pipeline.LeafRef{Index: i},
-			Text: func() string { return text },
+			Text: func() string { return text }, Forwarded: func() string { return text },
 			Kept: func() []pipeline.Range { return []pipeline.Range{{From: 0, To: len(text)}} },
 		})
 		size += len(text)

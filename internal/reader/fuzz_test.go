@@ -128,7 +128,7 @@ func FuzzMarks(f *testing.F) {
 	source := func(call int, argument, text string) pipeline.Source {
 		return pipeline.Source{
 			Call: pipeline.Call{Ordinal: call}, Argument: argument, Parts: 1,
-			Text: func() string { return text }, Kept: func() []pipeline.Range { return nil },
+			Forwarded: func() string { return text },
 		}
 	}
 	sources := []pipeline.Source{

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,17 +23,17 @@ func Read(body []byte) ([][]Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &book{t: t, pages: map[int][]string{}}
+	r := &book{t: t, pages: map[int]page{}}
 	var out [][]Line
 	for i, res := range t.results {
-		raw, err := r.restore(res.Text)
+		p, err := r.restore(res.Text)
 		if err != nil {
 			return nil, fmt.Errorf("result %d of call %d: %w", i, res.Call, err)
 		}
 		if res.Call > 0 {
-			r.pages[res.Call] = raw
+			r.pages[res.Call] = p
 		}
-		out = append(out, number(raw))
+		out = append(out, number(p.lines))
 	}
 	return out, nil
 }
@@ -61,15 +62,29 @@ func NumbersOf(lines []Line, text string) (numbers []int) {
 // book is the results read so far.
 type book struct {
 	t     *transcript
-	pages map[int][]string // lines as the tool printed them, by call
+	pages map[int]page // by call
+}
+
+// page is a result.
+type page struct {
+	seen  []string // lines as they are forwarded
+	lines []string // as the tool printed them
+	here  []bool   // by line: it stands in the result itself, and not elsewhere
+}
+
+// put adds printed lines.
+func (p *page) put(here bool, lines ...string) {
+	for _, l := range lines {
+		p.lines, p.here = append(p.lines, l), append(p.here, here)
+	}
 }
 
 // The forms of the marks.
 var (
 	thinned  = regexp.MustCompile(`^\[trimtab lines (\d+)-(\d+): every (?:2nd|5th|10th|20th) number shown\]$`)
 	whole    = regexp.MustCompile(`^\[trimtab (?:same as #(\d+)(?:: [^\]]*)?, unchanged|identical output to #(\d+))(?:; #n counts tool calls from the start)?\]$`)
-	byLines  = regexp.MustCompile(`^\[trimtab (?:lines (\d+)-(\d+)|(\d+) lines): same as (?:argument (\w+) of call )?#(\d+) lines (\d+)-(\d+)(?:; #n counts tool calls from the start)?\]$`)
-	byQuotes = regexp.MustCompile(`^\[trimtab (?:lines (\d+)-(\d+)|(\d+) lines): same as (?:argument (\w+) of call )?#(\d+) from "([^"\]]{1,24})" to "([^"\]]{1,24})"(?:; #n counts tool calls from the start)?\]$`)
+	byLines  = regexp.MustCompile(`^\[trimtab (?:lines (\d+)-(\d+)|(\d+) lines?): same as (?:argument (\w+) of call )?#(\d+) lines (\d+)-(\d+)(?:; #n counts tool calls from the start)?\]$`)
+	byQuotes = regexp.MustCompile(`^\[trimtab (?:lines (\d+)-(\d+)|(\d+) lines?): same as (?:argument (\w+) of call )?#(\d+) from "([^"\]]{1,24})" to "([^"\]]{1,24})"(?:; #n counts tool calls from the start)?\]$`)
 	heads    = regexp.MustCompile(`^\[trimtab paths: \./ = ([^\]]+)\]$`)
 	grouped  = regexp.MustCompile(`^\[trimtab (\d+) lines: rows grouped by (path|directory)\]$`)
 	gutters  = regexp.MustCompile(`^( *)(\d+)(\t|→|\| |\. |:)(.*)$`)
@@ -86,14 +101,15 @@ func atoi(s string) int {
 }
 
 // restore writes a result's lines out as the tool printed them.
-func (b *book) restore(text string) (out []string, err error) {
+func (b *book) restore(text string) (out page, err error) {
 	in := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	out.seen = in
 	head := ""
 	put := func(line string) {
 		if head != "" && strings.HasPrefix(line, "./") {
 			line = head + line[2:]
 		}
-		out = append(out, line)
+		out.put(true, line)
 	}
 	for i := 0; i < len(in); i++ {
 		line := in[i]
@@ -104,17 +120,17 @@ func (b *book) restore(text string) (out []string, err error) {
 		if m := heads.FindStringSubmatch(line); m != nil {
 			head = m[1]
 		} else if m := whole.FindStringSubmatch(line); m != nil {
-			page := b.pages[max(atoi(m[1]), atoi(m[2]))]
-			if page == nil {
-				return nil, errors.New("points at nothing")
+			p := b.pages[max(atoi(m[1]), atoi(m[2]))]
+			if p.lines == nil || slices.Contains(p.here, false) {
+				return out, errors.New("points at what is not there")
 			}
-			out = append(out, page...)
+			out.put(false, p.lines...)
 		} else if m := thinned.FindStringSubmatch(line); m != nil {
 			n := atoi(m[2]) - atoi(m[1]) + 1
 			if i+n >= len(in) {
-				return nil, errors.New("too few lines after a mark")
+				return out, errors.New("too few lines after a mark")
 			}
-			out = append(out, fill(in[i+1:i+1+n], atoi(m[1]))...)
+			out.put(true, fill(in[i+1:i+1+n], atoi(m[1]))...)
 			i += n
 		} else if m := grouped.FindStringSubmatch(line); m != nil {
 			used, rows := ungroup(in[i+1:], atoi(m[1]), m[2] == "path")
@@ -125,23 +141,24 @@ func (b *book) restore(text string) (out []string, err error) {
 		} else if m := byLines.FindStringSubmatch(line); m != nil {
 			found, form := b.numbered(atoi(m[5]), atoi(m[6]), atoi(m[7]))
 			if found == nil {
-				return nil, errors.New("numbers that are not there")
+				return out, errors.New("numbers that are not there, or twice")
 			}
-			out, err = append(out, again(found, m, out, form)...), checkCount(found, m)
+			out.put(false, again(found, m, out.lines, form)...)
+			err = checkCount(found, m)
 		} else if m := byQuotes.FindStringSubmatch(line); m != nil {
 			found, err := b.quoted(m)
 			if err != nil {
-				return nil, err
+				return out, err
 			}
 			if err := checkCount(found, m); err != nil {
-				return nil, err
+				return out, err
 			}
-			out = append(out, again(found, m, out, nil)...)
+			out.put(false, again(found, m, out.lines, nil)...)
 		} else {
-			return nil, errMark
+			return out, errMark
 		}
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 	}
 	return out, nil
@@ -238,25 +255,70 @@ func fill(lines []string, first int) []string {
 	return out
 }
 
-// numbered finds the lines a to b of a result, and the form of their gutter.
+// numbered finds the lines from one number to another of a result, and the form
+// of their gutter: none if any other line could be taken for one of them.
 func (b *book) numbered(call, from, to int) (texts, form []string) {
-	page := b.pages[call]
-	for i, l := range number(page) {
-		if l.Number < from || l.Number > to {
+	p := b.pages[call]
+	start, count := -1, 0
+	for i, l := range p.lines {
+		g := gutters.FindStringSubmatch(l)
+		if g == nil || atoi(g[2]) < from || atoi(g[2]) > to {
 			continue
 		}
-		texts = append(texts, l.Text)
-		if form == nil {
-			form = gutters.FindStringSubmatch(page[i])
-			form[4] = strings.TrimSuffix(form[4], l.Text) // what is left belongs to the separator
+		if start < 0 {
+			start = i
 		}
+		if !p.here[i] || i != start+count || atoi(g[2]) != from+count {
+			return nil, nil
+		}
+		count++
+	}
+	if count != to-from+1 {
+		return nil, nil
+	}
+	form = gutters.FindStringSubmatch(p.lines[start])
+	space := form[3] == ":" && p.spaced(start)
+	form[4] = ""
+	if space {
+		form[4] = " "
+	}
+	for _, l := range p.lines[start : start+count] {
+		text := gutters.FindStringSubmatch(l)[4]
+		if space {
+			text = strings.TrimPrefix(text, " ")
+		}
+		texts = append(texts, text)
 	}
 	return texts, form
 }
 
-// quoted finds the lines from one quote to another.
+// spaced says that no line of the numbered lines around line i that stand
+// together lacks a space after its colon, but for blank ones.
+func (p *page) spaced(i int) bool {
+	at := func(k int) (g []string) {
+		if k < 0 || k >= len(p.lines) || !p.here[k] {
+			return nil
+		}
+		return gutters.FindStringSubmatch(p.lines[k])
+	}
+	first := at(i)
+	for _, step := range []int{-1, 1} {
+		for k := i; ; k += step {
+			g := at(k)
+			if g == nil || g[3] != ":" || atoi(g[2]) != atoi(first[2])+k-i {
+				break
+			}
+			if spaceless(g[4]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// quoted finds the lines from one quote to another, among what is forwarded.
 func (b *book) quoted(m []string) ([]string, error) {
-	texts := [][]string{b.pages[atoi(m[5])]}
+	texts := [][]string{b.pages[atoi(m[5])].seen}
 	if m[4] != "" {
 		texts = nil
 		for _, s := range arguments(b.t.calls[atoi(m[5])-1].Args, m[4]) {
@@ -277,6 +339,9 @@ func (b *book) quoted(m []string) ([]string, error) {
 	lines := hits[0]
 	one := m[3] == "1" || m[1] != "" && m[1] == m[2]
 	for i, l := range lines {
+		if strings.HasPrefix(l, "[trimtab ") {
+			break
+		}
 		if strings.Contains(l, m[7]) && (i > 0 || one) {
 			return lines[:i+1], nil
 		}

@@ -120,65 +120,21 @@ func (d *decoder) gutter(first, last int) error {
 	return nil
 }
 
-// leastRun is how many lines numbered by one are a gutter.
-const leastRun = 6
-
-// byNumber finds count lines from a number on, and their gutter.
-func byNumber(texts [][]string, from, count int) (contents []string, form *gutterForm, err error) {
-	for _, lines := range texts {
-		for at := 0; at < len(lines); {
-			f, first, n := measure(lines[at:])
-			if n < leastRun {
-				at += max(n, 1)
-				continue
-			}
-			if skip := from - first; skip >= 0 && skip+count <= n {
-				if form != nil {
-					return nil, nil, ErrNumber // the number is not the only one
-				}
-				form = &f
-				for i := range count {
-					line := lines[at+skip+i]
-					g := f.line(from+i, "")
-					if !strings.HasPrefix(line, g) {
-						return nil, nil, ErrNumber
-					}
-					contents = append(contents, line[len(g):])
-				}
-			}
-			at += n
-		}
+// measure reads the gutter of lines that are numbered by one: the padding that the
+// first has, and a space after a colon unless a line lacks it.
+func measure(lines []string) gutterForm {
+	f, _, _ := formOf(lines[0])
+	if colonOf(f.separator) != ":" {
+		return f
 	}
-	if form == nil {
-		return nil, nil, ErrNumber
-	}
-	return contents, form, nil
-}
-
-// measure reads the gutter that starts at the first line: its form, its first
-// number and how many lines it has.
-func measure(lines []string) (f gutterForm, first, n int) {
-	f, first, ok := formOf(lines[0])
-	if !ok {
-		return f, 0, 0
-	}
-	spaces := true
-	for n < len(lines) {
-		own, number, ok := formOf(lines[n])
-		if !ok || number != first+n || colonOf(own.separator) != colonOf(f.separator) {
+	f.separator = ": "
+	for _, line := range lines {
+		own, _, _ := formOf(line)
+		_, after, _ := strings.Cut(line, ":")
+		if own.separator == ":" && strings.TrimSuffix(after, "\r") != "" {
+			f.separator = ":"
 			break
 		}
-		after := lines[n][strings.Index(lines[n], colonOf(f.separator))+1:]
-		if own.separator == ":" && strings.TrimSuffix(after, "\r") != "" {
-			spaces = false
-		}
-		n++
 	}
-	if colonOf(f.separator) == ":" {
-		f.separator = ":"
-		if spaces {
-			f.separator = ": "
-		}
-	}
-	return f, first, n
+	return f
 }

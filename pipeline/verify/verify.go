@@ -27,19 +27,22 @@ var _ pipeline.Verifier = Verifier{}
 func New() Verifier { return Verifier{} }
 
 // Verify decodes b.Text, the final text of a block, with the texts that stand
-// before it. It is safe for concurrent use, and its cost is linear in the texts
-// that are referred to.
+// before it as they are forwarded. It is safe for concurrent use, and its cost is
+// linear in the texts that are referred to.
 func (Verifier) Verify(b pipeline.Block, before pipeline.Prefix) (restored string, err error) {
-	d := decoder{before: before, seen: map[string][][]string{}}
-	text, terminated := strings.CutSuffix(b.Text, "\n")
-	if text == "" && !terminated {
+	d := decoder{before: before, seen: map[string][]*page{}}
+	if b.Text == "" {
 		return "", nil
 	}
+	text, terminated := strings.CutSuffix(b.Text, "\n")
 	d.in = strings.Split(text, "\n")
 	for len(d.in) > 0 {
 		if err := d.next(); err != nil {
 			return "", err
 		}
+	}
+	if err := d.stated(); err != nil {
+		return "", err
 	}
 	restored = strings.Join(d.out, "\n")
 	if terminated {
@@ -52,8 +55,30 @@ func (Verifier) Verify(b pipeline.Block, before pipeline.Prefix) (restored strin
 type decoder struct {
 	before  pipeline.Prefix
 	in, out []string // lines without terminators
+	took    int      // lines removed from in
 	head    string   // what a leading ./ stands for
-	seen    map[string][][]string
+	seen    map[string][]*page
+	said    []stretch // what references said the numbers of lines are
+	page    *page     // what is decoded, if it is a page
+}
+
+// stretch are lines [from, to) of the output, numbered from first on.
+type stretch struct{ from, to, first int }
+
+// stated checks that no number that a reference states is that of another line
+// too: two files in one result may have the same numbers.
+func (d *decoder) stated() error {
+	for _, s := range d.said {
+		for i, line := range d.out {
+			if i >= s.from && i < s.to {
+				continue
+			}
+			if _, n, ok := formOf(line); ok && n >= s.first && n < s.first+s.to-s.from {
+				return ErrNumber
+			}
+		}
+	}
+	return nil
 }
 
 // take removes n lines from the input.
@@ -63,6 +88,7 @@ func (d *decoder) take(n int) ([]string, error) {
 	}
 	lines := d.in[:n]
 	d.in = d.in[n:]
+	d.took += n
 	return lines, nil
 }
 
@@ -70,6 +96,9 @@ func (d *decoder) take(n int) ([]string, error) {
 func (d *decoder) literal(line string) {
 	if d.head != "" && strings.HasPrefix(line, "./") {
 		line = d.head + line[2:]
+	}
+	if d.page != nil && d.page.lines[d.took-1] == line {
+		d.page.stands[d.took-1] = true
 	}
 	d.out = append(d.out, line)
 }
@@ -136,44 +165,15 @@ func numbers(s string) (first, last int, ok bool) {
 
 // whole decodes a reference to a whole result.
 func (d *decoder) whole(ordinal string) error {
-	texts, err := d.texts("#" + ordinal)
+	pages, err := d.pages("#" + ordinal)
 	if err != nil {
 		return err
 	}
-	d.out = append(d.out, texts[0]...)
+	if len(pages[0].holes) > 0 {
+		return ErrSource // not all of it stands there
+	}
+	d.out = append(d.out, pages[0].decoded...)
 	return nil
-}
-
-// texts finds the texts of a source as lines: the result of a call, or all
-// arguments of one name.
-func (d *decoder) texts(source string) ([][]string, error) {
-	if out, ok := d.seen[source]; ok {
-		return out, nil
-	}
-	name := source
-	argument := ""
-	if rest, ok := strings.CutPrefix(source, "argument "); ok {
-		var call string
-		if argument, call, ok = strings.Cut(rest, " of call "); !ok {
-			return nil, ErrMark
-		}
-		source = call
-	}
-	ordinal, err := strconv.Atoi(strings.TrimPrefix(source, "#"))
-	if err != nil || !strings.HasPrefix(source, "#") {
-		return nil, ErrMark
-	}
-	var out [][]string
-	for _, s := range d.before.Sources {
-		if s.Call.Ordinal == ordinal && s.Argument == argument && s.Parts == 1 {
-			out = append(out, strings.Split(strings.TrimSuffix(s.Text(), "\n"), "\n"))
-		}
-	}
-	if len(out) == 0 || argument == "" && len(out) > 1 {
-		return nil, ErrSource
-	}
-	d.seen[name] = out
-	return out, nil
 }
 
 // run decodes a reference to a run of lines.
@@ -182,15 +182,14 @@ func (d *decoder) run(left, right string) error {
 	if !ok {
 		return ErrMark
 	}
-	texts, err := d.texts(source)
+	pages, err := d.pages(source)
 	if err != nil {
 		return err
 	}
 	first, last, numbered := numbers(left)
 	count := last - first + 1
 	if !numbered {
-		n, ok := strings.CutSuffix(left, " lines")
-		if count, err = strconv.Atoi(n); !ok || err != nil || count < 1 {
+		if count, ok = lineCount(left); !ok {
 			return ErrMark
 		}
 	}
@@ -200,9 +199,9 @@ func (d *decoder) run(left, right string) error {
 		if to-from+1 != count {
 			return ErrNumber
 		}
-		contents, form, err = byNumber(texts, from, count)
+		contents, form, err = byNumber(pages, from, count)
 	} else {
-		contents, err = byQuotes(texts, where, count)
+		contents, err = byQuotes(pages, where, count)
 	}
 	if err != nil {
 		return err
@@ -229,10 +228,21 @@ func (d *decoder) renumber(contents []string, first int, form *gutterForm) error
 	if form == nil {
 		return ErrNumber
 	}
+	d.said = append(d.said, stretch{len(d.out), len(d.out) + len(contents), first})
 	for i, c := range contents {
 		d.out = append(d.out, form.line(first+i, c))
 	}
 	return nil
+}
+
+// lineCount reads "1 line" and "5 lines".
+func lineCount(s string) (n int, ok bool) {
+	if s == "1 line" {
+		return 1, true
+	}
+	digits, ok := strings.CutSuffix(s, " lines")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && n >= 1
 }
 
 // cutSource splits "#12 lines 1-5" and "argument x of call #12 from ..." after
@@ -247,38 +257,4 @@ func cutSource(s string) (source, where string, ok bool) {
 		return "", "", false
 	}
 	return s[:i+j], s[i+j+1:], true
-}
-
-// byQuotes finds the lines from one quote to the other.
-func byQuotes(texts [][]string, where string, count int) ([]string, error) {
-	rest, ok := strings.CutPrefix(where, `from "`)
-	q1, q2, ok2 := strings.Cut(rest, `" to "`)
-	q2, ok3 := strings.CutSuffix(q2, `"`)
-	if !ok || !ok2 || !ok3 || q1 == "" || q2 == "" {
-		return nil, ErrMark
-	}
-	var text []string
-	start, seen := 0, 0
-	for _, t := range texts {
-		for i, line := range t {
-			if strings.Contains(line, q1) {
-				text, start = t, i
-				seen++
-			}
-		}
-	}
-	if seen != 1 {
-		return nil, ErrQuote
-	}
-	end := start
-	if count > 1 {
-		end++
-	}
-	for end < len(text) && !strings.Contains(text[end], q2) {
-		end++
-	}
-	if end >= len(text) || end-start+1 != count {
-		return nil, ErrQuote
-	}
-	return text[start : end+1], nil
 }

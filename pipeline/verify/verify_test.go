@@ -17,8 +17,7 @@ func result(call int, text string) pipeline.Source {
 func source(call int, argument, text string) pipeline.Source {
 	return pipeline.Source{
 		Call: pipeline.Call{Ordinal: call}, Argument: argument, Parts: 1,
-		Text: func() string { return text },
-		Kept: func() []pipeline.Range { return nil }, // a verifier has no use for it
+		Forwarded: func() string { return text }, // a verifier has no use for what was received
 	}
 }
 
@@ -32,6 +31,16 @@ var sources = []pipeline.Source{
 	source(6, "new_string", "twice\nonly here\nx\n"),
 	source(6, "new_string", "twice\ny\nz\n"),
 	result(7, "1\ta\n2\tb\n3\tc\n4\td\n5\te\n6\tf\n--\n1\tA\n2\tB\n3\tC\n4\tD\n5\tE\n6\tF\n7\tG\n"),
+	// What is forwarded may have marks itself.
+	result(8, "[trimtab lines 9-13: every 10th number shown]\n     9\ta\nb\n11\t11 not\nd\n13\te\n"),
+	result(9, "     9\ta\n[trimtab lines 10-12: same as #8 lines 10-12]\n    13\te\n    14\tf\n3:00 o'clock\n"),
+	result(10, "   10\ta\n   11\tb\n   12\tc\n   13\td\n   14\te\n   15\tf\n12. of another list\n"),
+	result(11, "[trimtab lines 12-16: same as #1 lines 2-6]\n12\tz\n13\ty\n"),
+	result(12, "alpha one\n[trimtab 3 lines: same as #2 from \"two tw\" to \"four\"]\nbeta two\nretry\nretry it\n"),
+	result(13, "[trimtab paths: ./ = /home/dev/]\n./a.go\n use ./a.go\nplain text\n./b.go\nend\n"),
+	result(14, "x\n[trimtab 5 lines: rows grouped by path]\na/b.go\n1:x\n2-y\nplain\nc.go\n3:z\n4:w\n"),
+	result(15, "12: what a clock says\n[trimtab what is this]\n13: more\n14: most\n"),
+	source(16, "content", "[trimtab lines 1-2: every 10th number shown]\n1\ta\nb\nplain\n"),
 }
 
 func restore(text string) (string, error) {
@@ -53,7 +62,14 @@ func TestRestores(t *testing.T) {
 		{"padding runs out", "    99→x\n[trimtab lines 100-101: same as #2 from \"two two\" to \"three\"]\n", "    99→x\n   100→two two\n   101→three\n"},
 		{"zeros", "00099| x\n[trimtab lines 100-101: same as #2 from \"two two\" to \"three\"]\n", "00099| x\n00100| two two\n00101| three\n"},
 		{"bare by quotes", "[trimtab 3 lines: same as #2 from \"two tw\" to \"four\"]\n", "two two\nthree\nfour\n"},
-		{"one line by quotes", "[trimtab 1 lines: same as #2 from \"two\" to \"two\"]\n", "two two\n"},
+		{"out of thinned lines", "[trimtab lines 3-5: same as #8 lines 10-12]\n", "     3\tb\n     4\t11 not\n     5\td\n"},
+		{"thinned lines, whole", "[trimtab identical output to #8]\n", "     9\ta\n    10\tb\n    11\t11 not\n    12\td\n    13\te\n"},
+		{"beside a reference", "[trimtab 2 lines: same as #9 lines 13-14]\n", "e\nf\n"},
+		{"by quotes, beside a reference", "[trimtab 2 lines: same as #12 from \"beta\" to \"retry\"]\n", "beta two\nretry\n"},
+		{"grouped rows, whole", "[trimtab identical output to #14]\n", "x\na/b.go:1:x\na/b.go-2-y\nplain\nc.go:3:z\nc.go:4:w\n"},
+		{"a line among grouped rows", "[trimtab 1 line: same as #14 from \"plain\" to \"plain\"]\n", "plain\n"},
+		{"one line, as it was said before", "[trimtab 1 lines: same as #2 from \"two\" to \"two\"]\n", "two two\n"},
+		{"one line by quotes", "[trimtab 1 line: same as #2 from \"two\" to \"two\"]\n", "two two\n"},
 		{"an argument", "[trimtab 2 lines: same as argument content of call #3 from \"second\" to \"third\"]\n", "second line\nthird line\n"},
 		{"one of two arguments", "[trimtab 2 lines: same as argument new_string of call #6 from \"only\" to \"x\"]\n", "only here\nx\n"},
 		{"a colon alone in the source", "[trimtab lines 2-3: same as #4 lines 2-3]\n", "2: b\n3: c\n"},
@@ -91,6 +107,20 @@ func TestRefuses(t *testing.T) {
 		{"count disagrees", "[trimtab 3 lines: same as #2 from \"two\" to \"three\"]\n", verify.ErrQuote},
 		{"number out of range", "[trimtab 2 lines: same as #1 lines 7-8]\n", verify.ErrNumber},
 		{"number in two places", "[trimtab 2 lines: same as #7 lines 2-3]\n", verify.ErrNumber},
+		{"lines that are not there", "[trimtab 3 lines: same as #9 lines 10-12]\n", verify.ErrNumber},
+		{"lines on both sides of a reference", "[trimtab 5 lines: same as #9 lines 9-13]\n", verify.ErrNumber},
+		{"a whole that is not there", "[trimtab identical output to #9]\n", verify.ErrSource},
+		{"number in a list too", "[trimtab 3 lines: same as #10 lines 11-13]\n", verify.ErrNumber},
+		{"number of a hidden line too", "[trimtab 2 lines: same as #11 lines 12-13]\n", verify.ErrNumber},
+		{"number twice in this block", "12: x\n[trimtab lines 10-13: same as #1 lines 1-4]\n", verify.ErrNumber},
+		{"by quotes, with a mark inside", "[trimtab 3 lines: same as #12 from \"alpha\" to \"beta\"]\n", verify.ErrQuote},
+		{"quote in two lines as they are forwarded", "[trimtab 1 line: same as #12 from \"retry\" to \"retry\"]\n", verify.ErrQuote},
+		{"quote in a mark too", "[trimtab 2 lines: same as #12 from \"two\" to \"retry\"]\n", verify.ErrQuote},
+		{"quote in a shortened path too", "[trimtab 2 lines: same as #13 from \"./a.go\" to \"plain\"]\n", verify.ErrQuote},
+		{"a shortened path", "[trimtab 3 lines: same as #13 from \"plain\" to \"end\"]\n", verify.ErrQuote},
+		{"a grouped row", "[trimtab 2 lines: same as #14 from \"2-y\" to \"plain\"]\n", verify.ErrQuote},
+		{"an unknown mark between", "[trimtab 3 lines: same as #15 lines 12-14]\n", verify.ErrNumber},
+		{"a mark in an argument", "[trimtab 3 lines: same as argument content of call #16 from \"every\" to \"b\"]\n", verify.ErrQuote},
 		{"counts differ", "[trimtab 3 lines: same as #1 lines 2-3]\n", verify.ErrNumber},
 		{"numbered from nothing", "[trimtab lines 2-3: same as #2 from \"two\" to \"three\"]\n", verify.ErrNumber},
 		{"too few lines", "[trimtab lines 1-3: every 10th number shown]\n1\ta\n", verify.ErrShort},
