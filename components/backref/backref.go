@@ -23,7 +23,7 @@ const (
 )
 
 // wording is the version of the marks' text and of what is chosen.
-const wording = 1
+const wording = 2
 
 // Component finds earlier lines. It holds nothing but its settings.
 type Component struct {

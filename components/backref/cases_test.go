@@ -88,7 +88,7 @@ func TestMarks(t *testing.T) {
 		{
 			"a single long line",
 			[]step{bash("a", "head\n"+long+"\ntail a\n"), bash("b", "other\n"+long+"\ntail b\n")},
-			[]string{`[trimtab 1 lines: same as #1 from "one very" to "long line"` + counted},
+			[]string{`[trimtab 1 line: same as #1 from "one very" to "long line"` + counted},
 		},
 		{
 			"one reference explains for all",
@@ -395,6 +395,55 @@ func TestArgumentsThatStandTwice(t *testing.T) {
 			in = strings.Replace(in, tc.from, tc.to, 1)
 			if got := forward(t, engine(t, `{}`), "/v1/messages", []byte(in)); got[1] != text {
 				t.Errorf("got %q", got[1])
+			}
+		})
+	}
+}
+
+// TestNumbersOfOthers: a number that two lines of a result show names neither,
+// however short the other's gutter is.
+func TestNumbersOfOthers(t *testing.T) {
+	a, b := file(12), file(30)[12:]
+	for _, tc := range []struct {
+		name  string
+		steps []step
+		want  []string // marks of the last result that point by number
+	}{
+		{
+			"two windows, the second of five lines",
+			[]step{
+				bash("cat -n a | sed -n 10,19p; cat -n b | sed -n 12,16p", cat(10, a[:10])+cat(12, b[:5])),
+				bash("cat a", "head\n"+bare(a[2:7])+"zzz"+strings.Repeat("y", 300)+"\n"),
+			},
+			nil,
+		},
+		{
+			"numbers of a list",
+			[]step{
+				bash("cat -n a; cat list", cat(10, a)+"12. twelve\n"),
+				bash("cat a", "head\n"+bare(a)+"zzz"+strings.Repeat("y", 300)+"\n"),
+			},
+			[]string{"[trimtab 9 lines: same as #1 lines 13-21" + counted},
+		},
+		{
+			"numbers of a list in the target",
+			[]step{
+				bash("cat -n a", cat(10, a)),
+				bash("cat -n a; cat list", cat(10, a)+"12. twelve\n"+strings.Repeat("y", 300)+"\n"),
+			},
+			[]string{"[trimtab lines 13-21: same as #1 lines 13-21" + counted},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := play(t, `{"minSavedTokens":0,"minChars":0}`, tc.steps)
+			var byNumber []string
+			for _, m := range marks(got[len(got)-1]) {
+				if strings.Contains(m, "same as #1 lines") {
+					byNumber = append(byNumber, m)
+				}
+			}
+			if d := cmp.Diff(tc.want, byNumber); d != "" {
+				t.Errorf("marks (-want +got):\n%s\n%s", d, got[len(got)-1])
 			}
 		})
 	}

@@ -1,6 +1,8 @@
 package backref
 
 import (
+	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -18,6 +20,7 @@ type table struct {
 	hash   []uint32 // of its content without gutter and terminator; 0: not usable
 	size   uint32   // of the text
 	runs   []classify.Numbered
+	loose  []int32 // numbers of lines outside of the runs that look numbered, sorted
 }
 
 // newTable splits a text. Gutters are taken off where the call prints numbers.
@@ -78,16 +81,44 @@ func (t *table) takeGutters(text string) {
 		}
 		t.runs = append(t.runs, r)
 	}
-}
-
-// alone says that the numbers first to last of a run occur in no other run.
-func (t *table) alone(run, first, last int) bool {
-	for i, r := range t.runs {
-		if i != run && r.First <= last && first <= r.Last() {
-			return false
+	if len(t.runs) == 0 {
+		return
+	}
+	for i := range lines {
+		if n, ok := classify.NumberOf(lines[i]); ok && t.run(i) < 0 {
+			t.loose = append(t.loose, int32(n))
 		}
 	}
-	return true
+	slices.Sort(t.loose)
+}
+
+// free is the first stretch of at least least of the numbers first to last of a
+// run that no other line has, in whatever form and however few its neighbours
+// are; none if to is less than from. The work is charged to a budget.
+func (t *table) free(run, first, last, least int, budget *int) (from, to int) {
+	for from = first; from+least-1 <= last && *budget >= 0; {
+		*budget -= 1 + len(t.runs)
+		a, b := t.taken(run, from)
+		if min(a-1, last)-from+1 >= least {
+			return from, min(a-1, last)
+		}
+		from = b + 1
+	}
+	return from, from - 1
+}
+
+// taken is the first stretch of numbers from n on that lines outside of a run have.
+func (t *table) taken(run, n int) (from, to int) {
+	from = math.MaxInt
+	if i := sort.Search(len(t.loose), func(i int) bool { return int(t.loose[i]) >= n }); i < len(t.loose) {
+		from, to = int(t.loose[i]), int(t.loose[i])
+	}
+	for i, r := range t.runs {
+		if a := max(r.First, n); i != run && r.Last() >= n && a < from {
+			from, to = a, r.Last()
+		}
+	}
+	return from, to
 }
 
 func (t *table) len() int { return len(t.start) }
@@ -160,7 +191,27 @@ func (t *table) forwarded(text string, kept []pipeline.Range) {
 		}
 		if k == len(kept) || kept[k].From > from {
 			t.hash[i] = 0
+			t.comesLoose(text, i, kept)
 		}
+	}
+	slices.Sort(t.loose)
+}
+
+// comesLoose notes a line that is not forwarded as it is, and looks numbered as it
+// is forwarded.
+func (t *table) comesLoose(text string, i int, kept []pipeline.Range) {
+	if len(t.runs) == 0 || t.run(i) >= 0 {
+		return
+	}
+	from, to := int(t.start[i]), t.end(text, i)
+	var room [64]byte // the start says it
+	line := room[:0]
+	for k := sort.Search(len(kept), func(k int) bool { return kept[k].To > from }); k < len(kept) && kept[k].From < to; k++ {
+		a, b := max(kept[k].From, from), min(kept[k].To, to)
+		line = append(line, text[a:min(b, a+cap(room)-len(line))]...)
+	}
+	if n, ok := classify.NumberOf(string(line)); ok {
+		t.loose = append(t.loose, int32(n))
 	}
 }
 
@@ -228,7 +279,7 @@ type note struct {
 
 // Bytes implements pipeline.Index.
 func (n *note) Bytes() int {
-	return 160 + 4*(cap(n.start)+cap(n.hash)+cap(n.win)+cap(n.tall)) + cap(n.gutter) + 96*cap(n.runs)
+	return 160 + 4*(cap(n.start)+cap(n.hash)+cap(n.win)+cap(n.tall)) + cap(n.gutter) + 96*cap(n.runs) + 4*cap(n.loose)
 }
 
 // Index implements pipeline.Indexer.

@@ -24,7 +24,10 @@ func ordinal(s pipeline.Source) string { return "#" + strconv.Itoa(s.Call.Ordina
 
 // runMark words a reference to a run of lines, without its closing bracket.
 func (t *target) runMark(r reference, own, theirs int, begin, end quote) []pipeline.Piece {
-	left := strconv.Itoa(r.to-r.from) + " lines"
+	left := "1 line"
+	if n := r.to - r.from; n > 1 {
+		left = strconv.Itoa(n) + " lines"
+	}
 	if own >= 0 {
 		run := t.runs[own]
 		left = lineRange(run.First+r.from-run.From, run.First+r.to-1-run.From)

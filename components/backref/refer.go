@@ -133,6 +133,8 @@ func (t *target) shorten(i, done int, c candidate) (r reference, ok bool) {
 		t.clearOfChanges(&r)
 	}
 	own, theirs := t.run(i), c.run(c.line)
+	t.clearOfOthers(&r, &t.table, own, r.from)
+	t.clearOfOthers(&r, &c.table, theirs, r.line)
 	shown := own >= 0 && (theirs < 0 || !t.sameForm(own, theirs, &r))
 	q := quoter{t: t, a: c.anchor}
 	var begin, end quote
@@ -160,16 +162,24 @@ func (t *target) shorten(i, done int, c candidate) (r reference, ok bool) {
 			}
 		}
 	}
-	if theirs >= 0 {
-		run := c.runs[theirs]
-		first := run.First + r.line - run.From
-		t.budget -= len(c.runs)
-		if !c.alone(theirs, first, first+r.to-r.from-1) {
-			return r, false // its numbers say nothing
-		}
-	}
 	r.mark = t.runMark(r, own, theirs, begin, end)
 	return r, true
+}
+
+// clearOfOthers cuts a reference down to lines of a run, from a line on, whose
+// numbers are those of no other line: others would say nothing.
+func (t *target) clearOfOthers(r *reference, of *table, run, line int) {
+	if run < 0 {
+		return
+	}
+	first := of.runs[run].First + line - of.runs[run].From
+	n, least := r.to-r.from, int(t.c.settings.GetMinLines())
+	if n < least {
+		least = 1 // a long line
+	}
+	from, to := of.free(run, first, first+n-1, least, &t.budget)
+	r.from, r.line = r.from+from-first, r.line+from-first
+	r.to = r.from + to - from + 1
 }
 
 // advance leaves the first line literal.
