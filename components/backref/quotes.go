@@ -24,8 +24,10 @@ type quoter struct {
 	loaded bool
 }
 
-// begin finds the leftmost quote of a line that occurs in no other line. What is
-// found is remembered with the anchor.
+// begin finds the leftmost quote of a line that occurs in no other line, neither
+// of the text as it was received nor of what is forwarded of it, where lines may
+// read otherwise and marks quote others. What is found is remembered with the
+// anchor.
 func (q *quoter) begin(line int) (quote, bool) {
 	found, known := q.a.begins[line]
 	if !known {
@@ -66,9 +68,24 @@ func (q *quoter) search(line int) quote {
 				return false
 			}
 		}
-		return true
+		return q.forwardedOnce(piece)
 	})
 	return found
+}
+
+// forwardedOnce says that a piece is in one line only of what is forwarded.
+func (q *quoter) forwardedOnce(piece string) bool {
+	text := q.a.source.Forwarded()
+	if text == q.a.text {
+		return true
+	}
+	i := strings.Index(text, piece)
+	if i < 0 {
+		return false // no line of it stands there
+	}
+	q.t.budget -= len(text)
+	n := strings.IndexByte(text[i:], '\n')
+	return n < 0 || !strings.Contains(text[i+n:], piece)
 }
 
 // count is how often each line stands in the anchor, worked out once.

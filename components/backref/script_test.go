@@ -47,6 +47,12 @@ type failer interface {
 // engine runs backref and what runs after it.
 func engine(t failer, settings string) *pipeline.Engine {
 	t.Helper()
+	return engineOf(after(t, settings))
+}
+
+// after is backref and what runs after it.
+func after(t failer, settings string) []pipeline.Component {
+	t.Helper()
 	b, err := build([]byte(settings))
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -59,8 +65,12 @@ func engine(t failer, settings string) *pipeline.Engine {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
+	return []pipeline.Component{b, g, s}
+}
+
+func engineOf(components []pipeline.Component) *pipeline.Engine {
 	e := pipeline.New(pipeline.Options{Secret: []byte("test secret"), Verifier: verify.New()})
-	e.Apply([]pipeline.Profile{{Name: "default", Level: store.Off, Components: []pipeline.Component{b, g, s}}}, "default")
+	e.Apply([]pipeline.Profile{{Name: "default", Level: store.Off, Components: components}}, "default")
 	return e
 }
 
@@ -134,6 +144,17 @@ func encode(v any) string {
 // reverted and that a reader understands what it understands of the original.
 func forward(t failer, e *pipeline.Engine, path string, in []byte) []string {
 	t.Helper()
+	out := send(t, e, path, in)
+	if strings.Contains(string(in), pipeline.MarkStart) {
+		return reader.Texts(out) // a reader can't tell a quoted mark from one of ours
+	}
+	readsAs(t, in, out)
+	return reader.Texts(out)
+}
+
+// send returns the forwarded body, and checks that nothing was reverted.
+func send(t failer, e *pipeline.Engine, path string, in []byte) []byte {
+	t.Helper()
 	x := e.Rewrite(context.Background(), pipeline.Request{Path: path, Body: in, Now: time.Unix(1_700_000_000, 0)})
 	out := slices.Clone(x.Body())
 	for _, c := range x.Report().Components {
@@ -142,9 +163,13 @@ func forward(t failer, e *pipeline.Engine, path string, in []byte) []string {
 		}
 	}
 	x.Close()
-	if strings.Contains(string(in), pipeline.MarkStart) {
-		return reader.Texts(out) // a reader can't tell a quoted mark from one of ours
-	}
+	return out
+}
+
+// readsAs checks that a reader understands of one body what it understands of
+// another.
+func readsAs(t failer, in, out []byte) {
+	t.Helper()
 	want, err := reader.Read(in)
 	if err != nil {
 		t.Fatalf("received body: %v", err)
@@ -158,7 +183,6 @@ func forward(t failer, e *pipeline.Engine, path string, in []byte) []string {
 			t.Fatalf("result %d reads otherwise:\n%v\n%v\n%s", i+1, want[i], got[i], reader.Texts(out)[i])
 		}
 	}
-	return reader.Texts(out)
 }
 
 // play forwards the steps and each prefix of them, in every dialect, and checks
