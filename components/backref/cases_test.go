@@ -1,6 +1,7 @@
 package backref_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -397,6 +398,27 @@ func TestArgumentsThatStandTwice(t *testing.T) {
 				t.Errorf("got %q", got[1])
 			}
 		})
+	}
+}
+
+// TestFormOfWhatIsLeft: the lines of a result that are left show the form of its
+// numbers, or no reference counts on it.
+func TestFormOfWhatIsLeft(t *testing.T) {
+	lines := make([]string, 24)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("    body of a function, statement %d, which is long enough to be worth it %d", i, i*17)
+	}
+	lines[3] = "def unindented(): some more words in here to be long enough"
+	for _, format := range []string{"%d:%s\n", "%1d| %s\n", "%2d| %s\n"} {
+		got := play(t, `{}`, []step{
+			bash("sed -n 1,14p f", bare(lines[:14])),
+			{tool: "view", args: map[string]any{"path": "/p/f"}, text: form(format, 1, lines)},
+			bash("tail f", "zz\n"+bare(lines[14:])+"xx\n"),
+			{tool: "view", args: map[string]any{"path": "/p/f"}, text: "head\n" + form(format, 5, lines[4:])},
+		})
+		if len(marks(got[1])) == 0 {
+			t.Errorf("%q: nothing is hidden: %s", format, got[1])
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ func (w *world) line(t *rapid.T) string {
 		fmt.Sprintf("\tunique%d := f(%d)", w.lines, w.lines),
 		fmt.Sprintf("\tunique%d := f(%d)", w.lines, w.lines),
 		fmt.Sprintf("// line %d says \"quoted\" \\ and ] brackets", w.lines),
+		fmt.Sprintf("    indented by spaces %d", w.lines), fmt.Sprintf("    indented by more spaces %d", w.lines),
 		fmt.Sprintf("%d", w.lines), strings.Repeat(fmt.Sprint("long ", w.lines, " "), 30), "carriage\r",
 	}).Draw(t, "line")
 }
@@ -42,7 +43,7 @@ func (w *world) some(t *rapid.T, most int) []string {
 func show(t *rapid.T, path string, first int, lines []string) step {
 	text := bare(lines)
 	var s step
-	switch rapid.SampledFrom([]string{"read", "cat", "nl", "view", "colon", "arrow", "bars", "grep"}).Draw(t, "way") {
+	switch rapid.SampledFrom([]string{"read", "cat", "nl", "view", "colon", "arrow", "bars", "narrow", "grep"}).Draw(t, "way") {
 	case "read":
 		s = read(path, form("%6d→%s\n", first, lines))
 	case "arrow":
@@ -55,6 +56,8 @@ func show(t *rapid.T, path string, first int, lines []string) step {
 		s = step{tool: "view", args: map[string]any{"path": path}, text: "header\n" + form("%d. %s\n", first, lines) + "trailer\n"}
 	case "colon":
 		s = step{tool: "open", args: map[string]any{"path": path}, text: form("%d:%s\n", first, lines)}
+	case "narrow":
+		s = read(path, form("%2d|"+" %s\n", first, lines))
 	case "bars":
 		s = step{tool: "read", args: map[string]any{"filePath": path}, text: form("%05d| %s\n", first, lines)}
 	default:

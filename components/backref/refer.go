@@ -7,6 +7,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trimtab-io/trimtab/pipeline"
+	"github.com/trimtab-io/trimtab/pipeline/classify"
 	"github.com/trimtab-io/trimtab/pipeline/tokens"
 )
 
@@ -133,6 +134,9 @@ func (t *target) shorten(i, done int, c candidate) (r reference, ok bool) {
 		t.clearOfChanges(&r)
 	}
 	own, theirs := t.run(i), c.run(c.line)
+	if theirs >= 0 && !c.tellsForm(theirs) {
+		return r, false
+	}
 	t.clearOfOthers(&r, &t.table, own, r.from)
 	t.clearOfOthers(&r, &c.table, theirs, r.line)
 	shown := own >= 0 && (theirs < 0 || !t.sameForm(own, theirs, &r))
@@ -164,6 +168,15 @@ func (t *target) shorten(i, done int, c candidate) (r reference, ok bool) {
 	}
 	r.mark = t.runMark(r, own, theirs, begin, end)
 	return r, true
+}
+
+// tellsForm says that the form of a run's numbers is told by any lines of it that
+// are forwarded: not if one line proves that a colon has no space, and if only some
+// numbers are padded, of a text that is not forwarded whole.
+func (n *note) tellsForm(run int) bool {
+	r := n.runs[run]
+	padded, _ := classify.GutterOf("", r.Gutter, r.Last())
+	return n.whole || r.Gutter.Sep != ":" && (r.Gutter.Width == 0 || padded > 0)
 }
 
 // clearOfOthers cuts a reference down to lines of a run, from a line on, whose
