@@ -42,7 +42,8 @@ demo: setup build ## replay one conversation through a real Envoy and print what
 
 .PHONY: test
 test: lint build ## everything that needs no further packages
-	$(GO) test -race ./...
+	$(GO) test -race -timeout 20m ./...
+	$(GO) test -run 'Hostile|Law' ./components
 	@for file in deploy/examples/*.yaml; do bin/trimtab envoy validate "$$file"; done
 
 .PHONY: test-tools

@@ -15,11 +15,11 @@ import (
 // time-out.
 
 func TestHostileManyTinyResults(t *testing.T) {
-	for name, perMessage := range map[string]int{"one message each": 1, "all in one message": 100_000} {
+	for name, perMessage := range map[string]int{"one message each": 1, "all in one message": many} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			b.WriteString(`{"messages":[{"role":"user","content":"go"}`)
-			for i := 0; i < 100_000; i += perMessage {
+			for i := 0; i < many; i += perMessage {
 				b.WriteString(`,{"role":"assistant","content":[`)
 				for j := range perMessage {
 					fmt.Fprintf(&b, `{"type":"tool_use","id":"c%d","name":"Read","input":{}},`, i+j)
@@ -34,7 +34,7 @@ func TestHostileManyTinyResults(t *testing.T) {
 			}
 			b.WriteString(`]}`)
 			x, r := forward(t, anthropicPath, b.Bytes())
-			if r.Reason != pipeline.NothingToDo || x.Changed() || r.Results != 100_000 {
+			if r.Reason != pipeline.NothingToDo || x.Changed() || r.Results != many {
 				t.Errorf("reason %q, %d results", r.Reason, r.Results)
 			}
 		})
@@ -45,7 +45,7 @@ func TestHostileManyLargeResults(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString(`{"messages":[{"role":"user","content":"go"}`)
 	text := quote(numbered(12))
-	for i := range 8_000 {
+	for i := range large {
 		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":"c%d","name":"Read","input":{"file_path":"f%d"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c%d","content":%s}]}`, i, i%50, i, text)
 	}
 	b.WriteString(`]}`)
@@ -66,7 +66,7 @@ func TestHostileManyTools(t *testing.T) {
 }
 
 func TestHostileNesting(t *testing.T) {
-	for _, depth := range []int{100, 9_000, 10_000, 100_000} {
+	for _, depth := range []int{100, 9_000, 10_000, many} {
 		for name, body := range map[string]string{
 			"in an unknown member": `{"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `,"messages":[{"role":"user","content":"x"}]}`,
 			"in content":           `{"messages":[{"role":"user","content":` + strings.Repeat(`[{"type":"tool_result","content":`, depth/2) + `""` + strings.Repeat(`}]`, depth/2) + `}]}`,
