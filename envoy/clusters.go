@@ -181,13 +181,17 @@ func extProcCluster(at string) (*clusterv3.Cluster, error) {
 	if host, _, err := net.SplitHostPort(at); err == nil && addr.GetPipe() == nil {
 		kind = discovery(host)
 	}
+	lb := noPanic()
+	// Envoy's threads would hear of a server that is back, or gone, up to a second
+	// later than its health check knows.
+	lb.UpdateMergeWindow = durationpb.New(0)
 	c := &clusterv3.Cluster{
 		Name:                 ExtProcCluster,
 		ConnectTimeout:       durationpb.New(500 * time.Millisecond),
 		ClusterDiscoveryType: kind,
 		LoadAssignment:       assignment(ExtProcCluster, addr),
 		CircuitBreakers:      breakers(),
-		CommonLbConfig:       noPanic(),
+		CommonLbConfig:       lb,
 		HealthChecks: []*corev3.HealthCheck{{
 			Timeout:            durationpb.New(time.Second),
 			Interval:           durationpb.New(time.Second),

