@@ -77,6 +77,9 @@ func (w *Watcher) Run(ctx context.Context, hangup <-chan os.Signal, apply func(*
 	}
 	defer closeEvents()
 	var quiet <-chan time.Time
+	if w.options.File != "" {
+		quiet = time.After(settle) // it may have changed before it was watched
+	}
 	for {
 		select {
 		case <-ctx.Done():
