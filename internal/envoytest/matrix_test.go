@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -119,6 +120,9 @@ func matrix() []cell {
 // was sent, or as it was rewritten if that was done before, and the answer is
 // whole.
 func TestFailureMatrix(t *testing.T) {
+	if os.Getenv("TRIMTAB_FAULTS") == "" {
+		t.Skip("it counts on a machine with nothing else to do: make test-faults")
+	}
 	up := envoytest.StartUpstream(t)
 	up.Pause = 3 * time.Millisecond
 	socket := filepath.Join(t.TempDir(), "s")
@@ -193,6 +197,9 @@ func TestFailureMatrix(t *testing.T) {
 // Large bodies, within the limit and over it. Of one that is over it and of unknown
 // length the server gets the beginning only, and answers while the rest comes in.
 func TestFailureMatrixOfLargeBodies(t *testing.T) {
+	if os.Getenv("TRIMTAB_FAULTS") == "" {
+		t.Skip("it counts on a machine with nothing else to do: make test-faults")
+	}
 	sent := body(t, messages, "large", 3<<20, false)
 	rewritten := want(t, messages, sent)
 	for _, over := range []bool{false, true} {
