@@ -113,7 +113,7 @@ func TestServerDiesAndComesBackUnderTraffic(t *testing.T) {
 	if injected := requests - l.Whole; shown != injected {
 		t.Errorf("the access log shows %d failures, there were %d", shown, injected)
 	}
-	if l.Cut == 0 || l.Whole < requests/10 || rewritten.Load() < requests/10 {
+	if l.Cut == 0 || l.Whole < requests/50 || rewritten.Load() < requests/50 {
 		t.Errorf("it was not what was meant: %d rewritten, %d raw, %+v", rewritten.Load(), raw.Load(), l)
 	}
 }
