@@ -12,6 +12,10 @@ import (
 // comes with the same bytes again, which it is counts: some clients repeat ids,
 // and what was cut once may be what the model asks for now.
 func (r *run) factKey(c int, l *leaf) store.Key {
+	if !r.counted {
+		r.occurrences()
+		r.counted = true
+	}
 	h, name, id := r.e.hasher, []byte(r.g.described[c].Name), ""
 	call := r.t.Results[l.result].Call
 	if call >= 0 {
@@ -57,7 +61,6 @@ func (r *run) kept() store.Facts { return r.e.opt.Store.At(r.g.Profile.Level).Fa
 // replay puts recorded decisions in force, before any component looks at
 // anything: no gate and no order can make an old rewrite disappear.
 func (r *run) replay() {
-	r.occurrences()
 	r.replayTexts()
 	comps := r.decided()
 	if len(comps) == 0 || len(r.leaves) == 0 {
@@ -103,15 +106,8 @@ func (r *run) renderDecision(l *leaf, p *plan, text string) {
 	c := l.decision.component
 	b := r.block(l, text)
 	edit, gate := r.askRender(c, b, l.decision)
-	if gate == "" && len(edit.Pieces) == 0 {
-		gate = "nothing"
-	}
-	if gate != "" {
-		p.outcomes[c].gate = gate
-		return
-	}
 	start := attempt{text: text, tokens: p.inTokens, bytes: jsonLen(text)}
-	next, gate := r.accept(start, edit)
+	next, gate := r.accept(start, edit, gate)
 	if gate != "" {
 		p.outcomes[c].gate = gate
 		return
@@ -139,7 +135,7 @@ func (r *run) decide() bool {
 	if r.counting || r.turn == nil || r.g.Profile.Mode == Observe {
 		return false
 	}
-	if !r.turn.Cold && (r.turn.Raw || r.turn.New && r.hasAssistant()) {
+	if !r.turn.Cold && (r.turn.Raw || r.turn.New && r.lastAssistant() >= 0) {
 		return false // what the provider holds is not known: decisions are only replayed
 	}
 	comps := r.decided()
@@ -178,14 +174,9 @@ func (r *run) askDecide(c Decided, v View) (ds []Decision, gates map[Gate]int) {
 // view is what a deciding component may look at: the blocks that the provider is
 // not known to hold. No other can be decided on, so no other is listed.
 func (r *run) view() View {
-	v := View{Cold: r.turn.Cold, FirstNew: r.turn.Same, LastAssistant: -1, Messages: len(r.t.Messages)}
+	v := View{Cold: r.turn.Cold, FirstNew: r.turn.Same, LastAssistant: r.lastAssistant(), Messages: len(r.t.Messages)}
 	if v.Cold {
 		v.FirstNew = 0
-	}
-	for i, m := range r.t.Messages {
-		if m.Role == "assistant" {
-			v.LastAssistant = i
-		}
 	}
 	for i, l := range r.leaves {
 		if r.t.Results[l.result].Message < v.FirstNew {

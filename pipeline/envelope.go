@@ -22,7 +22,7 @@ func (r *run) envelope() ([]replacement, map[int]outcome) {
 		}
 		edits, gate := r.askEnvelope(env, *view)
 		if gate == "" && len(edits) == 0 {
-			gate = "nothing"
+			gate = GateNothing
 		}
 		if gate != "" {
 			outcomes[i] = outcome{gate: gate}

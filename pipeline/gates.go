@@ -11,6 +11,7 @@ const (
 	GateDecided         Gate = "decided"          // a recorded decision holds the block
 	GateNoGain          Gate = "no_gain"          // not fewer tokens and fewer bytes
 	GatePanic           Gate = "panic"            // the component panicked; it was reverted
+	GateNothing         Gate = "nothing"          // the component neither edited nor said why not
 	GateContract        Gate = "contract"         // its pieces point outside the text; reverted
 	GateVerify          Gate = "verify_failed"    // the verifier did not get the text back; reverted
 	GateNotText         Gate = "not_text"         // a removed span holds what is no character

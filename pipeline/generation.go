@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -115,9 +114,4 @@ func (g *Generation) holdsOut(identity ...[]byte) bool {
 	}
 	k := store.NewKeyer([]byte(g.Profile.HoldoutSeed)).Key(append([][]byte{[]byte("holdout")}, identity...)...)
 	return float64(binary.LittleEndian.Uint32(k[:]))/(1<<32) < g.Profile.HoldoutShare
-}
-
-// expired says that the request's deadline has passed.
-func expired(ctx context.Context) bool {
-	return ctx.Err() != nil
 }

@@ -100,7 +100,7 @@ func (r *run) runPure() bool {
 	r.acted = make([]int, len(r.g.described))
 	for _, l := range r.leaves {
 		if !r.recall(l) {
-			if expired(r.ctx) {
+			if r.ctx.Err() != nil {
 				return false
 			}
 			r.learn(l)
@@ -124,14 +124,14 @@ func (r *run) recall(l *leaf) bool {
 	if !ok || len(p.outcomes) != len(r.g.described) {
 		return false
 	}
-	l.plan, l.fresh = p, false
+	l.plan = p
 	return true
 }
 
 // learn works a block's outcome out, and remembers it unless it is a model's
 // words, which are no outcome in numbers.
 func (r *run) learn(l *leaf) {
-	l.plan, l.fresh = r.work(l), true
+	l.plan = r.work(l)
 	if l.decision == nil || l.decision.text == "" {
 		l.plan = r.e.memo.put(l.key, l.plan).(*plan)
 	}
@@ -150,7 +150,7 @@ func (r *run) decode(l *leaf) string {
 func (r *run) work(l *leaf) *plan {
 	text := r.decode(l)
 	p := &plan{
-		textLen: len(text), inTokens: r.estimate(l), inBytes: l.span.Len() - 2, lossy: l.lossy,
+		textLen: len(text), inTokens: r.estimate(l), inBytes: l.span.Len() - 2,
 		outcomes: make([]outcome, len(r.g.described)),
 	}
 	p.outTokens, p.outBytes = p.inTokens, p.inBytes
@@ -223,14 +223,7 @@ func (r *run) rewrite(l *leaf, p *plan, text string) {
 		past := r.withNotes(before, i, pure)
 		past.Acted = r.acted[i]
 		edit, gate := r.ask(pure, b, past)
-		if gate == "" && len(edit.Pieces) == 0 {
-			gate = "nothing"
-		}
-		if gate != "" {
-			p.outcomes[i].gate = gate
-			continue
-		}
-		next, gate := r.accept(now, edit)
+		next, gate := r.accept(now, edit, gate)
 		if gate != "" {
 			p.outcomes[i].gate = gate
 			continue
@@ -250,8 +243,15 @@ func (r *run) rewrite(l *leaf, p *plan, text string) {
 	r.seal(l, p, now)
 }
 
-// accept applies an edit if it is sound and shortens the text.
-func (r *run) accept(now attempt, e Edit) (attempt, Gate) {
+// accept applies an edit that a component did not decline, if it is sound and
+// shortens the text.
+func (r *run) accept(now attempt, e Edit, declined Gate) (attempt, Gate) {
+	if declined != "" {
+		return now, declined
+	}
+	if len(e.Pieces) == 0 {
+		return now, GateNothing
+	}
 	if err := check(e.Pieces, now.text, r.sourceText); err != nil {
 		return now, GateContract
 	}

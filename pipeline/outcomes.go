@@ -28,7 +28,7 @@ type Outcomes struct {
 // it was first seen is not counted.
 func (r *run) outcomes() Outcomes {
 	var o Outcomes
-	if r.turn == nil || r.turn.New && r.hasAssistant() {
+	if r.turn == nil || r.turn.New && r.lastAssistant() >= 0 {
 		return o
 	}
 	if r.turn.Same == len(r.t.Messages) && !r.turn.New {

@@ -23,7 +23,6 @@ type plan struct {
 	textLen             int // of the received text
 	inTokens, outTokens int
 	inBytes, outBytes   int // inside the quotes
-	lossy               bool
 
 	outcomes []outcome // parallel to the generation's components
 	uses     []Use

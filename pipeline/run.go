@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/trimtab-io/trimtab/pipeline/classify"
 	"github.com/trimtab-io/trimtab/pipeline/promptcache"
@@ -29,13 +30,13 @@ type run struct {
 	facts  RequestFacts
 	leaves []*leaf
 	first  []int // index in leaves of each result's first leaf
-	sent   int   // estimated tokens of all messages and the head
 	before []int // estimated tokens before each message
 
 	// Worked out where it is first asked for.
 	calls   []*call
 	offsets []int          // estimated tokens before each result, as far as asked for
 	gates   []map[Gate]int // by component: declines of this turn besides the plans'
+	counted bool           // the leaves' occurrences are numbered
 
 	pass
 }
@@ -61,7 +62,6 @@ type leaf struct {
 	key          transcript.Sum // of everything its outcome depends on
 	over         bool           // too much text before it or in it
 	decision     *decision
-	fresh        bool // the outcome was worked out on this turn
 	plan         *plan
 
 	decoded bool
@@ -118,18 +118,15 @@ func (r *run) do() {
 	if r.g.Profile.Mode == Observe {
 		x.report.Arm = "observe"
 	}
-	if !r.runPure() {
+	inTime := r.runPure()
+	if inTime && r.decide() {
+		r.keyLeaves()
+		inTime = r.runPure()
+	}
+	if !inTime {
 		x.pass(DeadlinePassed)
 		r.countRewrite("deadline", 1)
 		return
-	}
-	if r.decide() {
-		r.keyLeaves()
-		if !r.runPure() {
-			x.pass(DeadlinePassed)
-			r.countRewrite("deadline", 1)
-			return
-		}
 	}
 	r.finish()
 }
@@ -186,7 +183,7 @@ func (r *run) measureLaw(out []transcript.Sum) {
 	if r.turn.Raw && len(x.marks) > 0 {
 		r.countRewrite("passthrough", 1)
 	}
-	if r.turn.New && len(x.marks) > 0 && !r.known && r.hasAssistant() {
+	if r.turn.New && len(x.marks) > 0 && !r.known && r.lastAssistant() >= 0 {
 		r.countRewrite("adopted", 1)
 	}
 	v, broken := r.turn.Compare(out, x.marks)
@@ -216,13 +213,14 @@ func (r *run) decidedUpTo(message int) bool {
 	return false
 }
 
-func (r *run) hasAssistant() bool {
-	for _, m := range r.t.Messages {
+// lastAssistant is the index of the last assistant message, -1 if there is none.
+func (r *run) lastAssistant() int {
+	for i, m := range slices.Backward(r.t.Messages) {
 		if m.Role == "assistant" {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 func (r *run) countRewrite(cause string, n int) {
@@ -253,7 +251,6 @@ func (r *run) measure(head int) {
 		}
 		total += int(per[i])
 	}
-	r.sent = total
 	r.x.tokens = per
 	r.x.report.TokensBefore, r.x.report.TokensAfter = total, total
 }

@@ -119,17 +119,8 @@ func (r *run) arguments(c int) {
 		a := &cp.parts[i]
 		s := &source{key: key, notes: &a.notes}
 		text := func() string {
-			n := 0
-			for _, arg := range r.classified(c).args {
-				if arg.Literal {
-					continue
-				}
-				if n == a.part {
-					return arg.Text
-				}
-				n++
-			}
-			return ""
+			arg, _ := r.stringArg(c, a.part)
+			return arg.Text
 		}
 		s.Source = Source{
 			Call: r.callOf(c), Argument: a.name, Parts: 1, Message: r.t.Calls[c].Message,
@@ -243,15 +234,20 @@ func (r *run) sourceText(of LeafRef) (string, bool) {
 	if of.Index < 0 || of.Index >= len(r.calls) {
 		return "", false
 	}
-	n := 0
-	for _, a := range r.classified(of.Index).args {
+	a, ok := r.stringArg(of.Index, of.Part)
+	return a.Text, ok && !a.Lossy
+}
+
+// stringArg is string part of call c's arguments; literals are not counted.
+func (r *run) stringArg(c, part int) (transcript.Arg, bool) {
+	for _, a := range r.classified(c).args {
 		if a.Literal {
 			continue
 		}
-		if n == of.Part {
-			return a.Text, !a.Lossy
+		if part == 0 {
+			return a, true
 		}
-		n++
+		part--
 	}
-	return "", false
+	return transcript.Arg{}, false
 }

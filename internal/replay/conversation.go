@@ -177,26 +177,16 @@ func (c *Conversation) model() jsontext.Value {
 
 // readMembers returns the members of an object, values compact.
 func readMembers(raw jsontext.Value) ([]member, error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if _, err := dec.ReadToken(); err != nil {
+	all, err := readRaw(raw)
+	if err != nil {
 		return nil, err
 	}
-	var all []member
-	for dec.PeekKind() != jsontext.KindEndObject {
-		tok, err := dec.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		name := tok.String()
-		v, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		v = v.Clone()
+	for i := range all {
+		v := all[i].value.Clone()
 		if err := v.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 			return nil, err
 		}
-		all = append(all, member{name, v})
+		all[i].value = v
 	}
 	return all, nil
 }
