@@ -40,10 +40,11 @@ demo: setup build ## replay one conversation through a real Envoy and print what
 test: lint build ## everything that needs no further packages
 	$(GO) test -race -timeout 20m ./...
 	$(GO) test -run 'Hostile|Law' ./components
+	@$(MAKE) --no-print-directory test-faults
 	@for file in deploy/examples/*.yaml; do bin/trimtab envoy validate "$$file"; done
 
-test-faults: setup build ## the server killed and stopped at every point, on a machine with nothing else to do
-	TRIMTAB_FAULTS=1 $(GO) test -run 'Matrix|Killed|ComesBack' ./internal/envoytest ./cmd/trimtab
+test-faults: setup ## the server killed and stopped at every point; by itself, since it counts what it injects
+	TRIMTAB_FAULTS=1 $(GO) test -race -count 1 -p 1 -run 'Matrix|Killed|ComesBack' ./internal/envoytest ./cmd/trimtab
 
 test-tools: ## what needs further Debian packages and built tools
 	@echo "nothing needs further tools yet"

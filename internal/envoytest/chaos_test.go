@@ -44,7 +44,7 @@ func chaosRequests(t *testing.T) []chaosRequest {
 // there were: requests that found no server, and those cut off in the middle.
 func TestServerDiesAndComesBackUnderTraffic(t *testing.T) {
 	if os.Getenv("TRIMTAB_FAULTS") == "" {
-		t.Skip("it counts on a machine with nothing else to do: make test-faults")
+		t.Skip("make test runs it by itself at the end, since it counts what it injects: make test-faults")
 	}
 	const requests, workers, every = 5000, 12, 500 * time.Millisecond
 	up := envoytest.StartUpstream(t)

@@ -195,7 +195,7 @@ func (b *bench) run(t *testing.T, c cell, w way) {
 // whole.
 func TestFailureMatrix(t *testing.T) {
 	if os.Getenv("TRIMTAB_FAULTS") == "" {
-		t.Skip("it counts on a machine with nothing else to do: make test-faults")
+		t.Skip("make test runs it by itself at the end, since it counts what it injects: make test-faults")
 	}
 	b := newBench(t, 120<<10, patience, 32<<20)
 	for i, c := range matrix() {
@@ -222,7 +222,7 @@ func TestFailureMatrix(t *testing.T) {
 // length the server gets the beginning only, and answers while the rest comes in.
 func TestFailureMatrixOfLargeBodies(t *testing.T) {
 	if os.Getenv("TRIMTAB_FAULTS") == "" {
-		t.Skip("it counts on a machine with nothing else to do: make test-faults")
+		t.Skip("make test runs it by itself at the end, since it counts what it injects: make test-faults")
 	}
 	for _, over := range []bool{false, true} {
 		t.Run(fmt.Sprint("over the limit ", over), func(t *testing.T) {
