@@ -3,6 +3,7 @@ package envoy
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	extprocv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
@@ -113,6 +115,8 @@ func connectionManager(o Options) (*hcmv3.HttpConnectionManager, error) {
 		ServerHeaderTransformation: hcmv3.HttpConnectionManager_PASS_THROUGH,
 		// The request stays the agent's: no id of ours goes to the provider.
 		GenerateRequestId: wrapperspb.Bool(false),
+		// So that the route that refuses them is asked.
+		UpgradeConfigs: []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: websocket}},
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{
 			Name:                   "providers",
 			RequestHeadersToRemove: RemovedHeaders(),
@@ -172,7 +176,11 @@ func (o Options) routes() ([]*routev3.Route, error) {
 		{"anthropic-version", "/", "/", version, o.Anthropic},
 		{"other", "/", "/", nil, o.OpenAI},
 	}
-	var routes []*routev3.Route
+	refuse, err := refuseWebSockets()
+	if err != nil {
+		return nil, err
+	}
+	routes := []*routev3.Route{refuse}
 	for _, r := range list {
 		action := o.action(r.to)
 		if rewrite := r.to.path() + r.rewrite; rewrite != r.prefix {
@@ -198,6 +206,37 @@ func (o Options) routes() ([]*routev3.Route, error) {
 	return routes, nil
 }
 
+// websocket is what a request for a WebSocket wants to upgrade to.
+const websocket = "websocket"
+
+// refuseWebSockets answers requests for a WebSocket with 426. An agent that knows
+// both ways then sends the same as plain requests, which can be shortened; at
+// Envoy's own 403 some try again for seconds.
+func refuseWebSockets() (*routev3.Route, error) {
+	disabled, err := anypb.New(&extprocv3.ExtProcPerRoute{Override: &extprocv3.ExtProcPerRoute_Disabled{Disabled: true}})
+	if err != nil {
+		return nil, fmt.Errorf("envoy route %s: %w", websocket, err)
+	}
+	return &routev3.Route{
+		Name: websocket,
+		Match: &routev3.RouteMatch{
+			PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"},
+			Headers: []*routev3.HeaderMatcher{
+				{Name: ":method", HeaderMatchSpecifier: exactly(http.MethodGet, false)},
+				{Name: "upgrade", HeaderMatchSpecifier: exactly(websocket, true)},
+			},
+		},
+		Action:               &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: http.StatusUpgradeRequired}},
+		TypedPerFilterConfig: map[string]*anypb.Any{FilterName: disabled},
+	}, nil
+}
+
+func exactly(value string, ignoreCase bool) *routev3.HeaderMatcher_StringMatch {
+	return &routev3.HeaderMatcher_StringMatch{StringMatch: &matcherv3.StringMatcher{
+		MatchPattern: &matcherv3.StringMatcher_Exact{Exact: value}, IgnoreCase: ignoreCase,
+	}}
+}
+
 func (o Options) action(to Upstream) *routev3.RouteAction {
 	return &routev3.RouteAction{
 		ClusterSpecifier:     &routev3.RouteAction_Cluster{Cluster: to.Name},
@@ -219,9 +258,7 @@ func retries() *routev3.RetryPolicy {
 		NumRetries: wrapperspb.UInt32(2),
 		RetriableRequestHeaders: []*routev3.HeaderMatcher{
 			{Name: "content-length", HeaderMatchSpecifier: &routev3.HeaderMatcher_PresentMatch{PresentMatch: true}},
-			{Name: ":method", InvertMatch: true, HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{
-				StringMatch: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: "POST"}},
-			}},
+			{Name: ":method", InvertMatch: true, HeaderMatchSpecifier: exactly(http.MethodPost, false)},
 		},
 	}
 }

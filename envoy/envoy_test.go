@@ -200,6 +200,54 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
+// A request for a WebSocket is answered at once with 426, at which agents go on
+// without one; a header alone is no such request.
+func TestWebSocketsAreRefused(t *testing.T) {
+	seen := make(chan string, 8)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Method }))
+	defer s.Close()
+	p, err := envoy.Start(t.Context(), envoy.StartOptions{Binary: binary(t), Options: options(t, s.URL), Concurrency: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Kill()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for _, c := range []struct {
+		method, path, connection, upgrade string
+		want                              int
+	}{
+		{http.MethodGet, "/v1/responses", "Upgrade", "websocket", http.StatusUpgradeRequired},
+		{http.MethodGet, "/openai/v1/responses", "keep-alive, Upgrade", "WebSocket", http.StatusUpgradeRequired},
+		{http.MethodGet, "/v1/responses", "Upgrade", "other", http.StatusForbidden},
+		{http.MethodGet, "/v1/responses", "", "", http.StatusOK},
+		{http.MethodPost, "/v1/responses", "", "websocket", http.StatusOK},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+p.Addr()+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.connection != "" {
+			req.Header.Set("connection", c.connection)
+			req.Header.Set("sec-websocket-version", "13")
+			req.Header.Set("sec-websocket-key", "AAAAAAAAAAAAAAAAAAAAAA==")
+		}
+		if c.upgrade != "" {
+			req.Header.Set("upgrade", c.upgrade)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != c.want || len(seen) > 0 != (c.want == http.StatusOK) {
+			t.Errorf("%s %s, %q %q: %d, want %d; %d reached the provider", c.method, c.path, c.connection, c.upgrade, resp.StatusCode, c.want, len(seen))
+		}
+		for len(seen) > 0 {
+			<-seen
+		}
+	}
+}
+
 func TestStopLeavesNothingBehind(t *testing.T) {
 	bin := binary(t)
 	tmp := t.TempDir()
