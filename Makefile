@@ -52,8 +52,8 @@ test-tools: ## what needs further Debian packages and built tools
 soak: setup build ## ten minutes of load and faults; writes docs/reliability.md (ARGS="-for 2h")
 	$(GO) run ./internal/soak $(ARGS)
 
-bench: ## speed of the engine and of the components
-	$(GO) test -run '^$$' -bench . -benchmem ./pipeline/... ./components/...
+bench: setup build ## speed and memory, through Envoy and alone; writes docs/performance.md (ARGS="-largest 1000000")
+	$(GO) run ./internal/bench $(ARGS)
 
 lint: setup ## vet, format, staticcheck, schema, drift of generated code
 	$(GO) vet ./...

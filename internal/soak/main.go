@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/trimtab-io/trimtab/internal/figures"
 )
 
 // options say what to run.
@@ -51,6 +53,9 @@ func main() {
 	}
 }
 
+// target is the make target that runs this, and the name of its block in the report.
+const target = "soak"
+
 // maxGrowth is how much larger the process may be at the second reading.
 const maxGrowth = 1.1
 
@@ -68,7 +73,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	fmt.Fprint(out, text)
 	var errs []error
 	if o.Report != "" {
-		errs = append(errs, replaceBlock(o.Report, text))
+		errs = append(errs, figures.Replace(o.Report, target, text))
 	}
 	if n := r.harm.total(); n > 0 {
 		errs = append(errs, fmt.Errorf("%d things went wrong: %v", n, r.harm.first()))

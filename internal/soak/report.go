@@ -2,16 +2,15 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/trimtab-io/trimtab/internal/figures"
 )
 
 // report is what a run came to.
@@ -107,7 +106,7 @@ func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 func (r *report) text() string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	p("Run on %s, seed %d, on %s with %s and Envoy %s.", r.began.UTC().Format("2 January 2006"), r.options.Seed, machine(), runtime.Version(), r.envoy)
+	p("Run on %s, seed %d, on %s, with %s and Envoy %s.", r.began.UTC().Format("2 January 2006"), r.options.Seed, figures.Machine(), runtime.Version(), r.envoy)
 	p("")
 	if s := r.streams; s.First > 0 {
 		p("**Open streams.** %d answers streamed at a time, one event every %s on each, after requests of %d KB that were rewritten.", s.Open, r.options.Every, s.Body>>10)
@@ -165,42 +164,4 @@ func (r *report) loadText(p func(string, ...any)) {
 	p("")
 	p("%d processes of trimtab came and went; the largest that ended in good order had %s. Envoy had %s after a quarter of the time and %s at the end.", r.processes, mib(l.Ended), mib(l.EnvoyBegin), mib(l.EnvoyEnd))
 	p("")
-}
-
-// machine is what it ran on.
-func machine() string {
-	cpu := runtime.GOARCH
-	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(data)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-				cpu = strings.TrimSpace(value)
-				break
-			}
-		}
-	}
-	kernel, err := exec.Command("uname", "-sr").Output()
-	if err != nil {
-		kernel = []byte(runtime.GOOS)
-	}
-	return fmt.Sprintf("%d cores (%s), %s,", runtime.NumCPU(), cpu, bytes.TrimSpace(kernel))
-}
-
-// The block of a document that a run rewrites.
-const (
-	blockBegin = "<!-- begin: written by make soak -->"
-	blockEnd   = "<!-- end: written by make soak -->"
-)
-
-// replaceBlock puts a text between the marks of a file.
-func replaceBlock(file, text string) error {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	head, rest, ok := strings.Cut(string(data), blockBegin)
-	_, tail, ok2 := strings.Cut(rest, blockEnd)
-	if !ok || !ok2 {
-		return errors.New(file + " has no block for the report")
-	}
-	return os.WriteFile(file, []byte(head+blockBegin+"\n\n"+text+"\n"+blockEnd+tail), 0o644)
 }

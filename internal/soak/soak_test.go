@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trimtab-io/trimtab/envoy"
+	"github.com/trimtab-io/trimtab/internal/figures"
 )
 
 // A short run: all of it works, nothing is harmed, and the report says so.
@@ -27,7 +28,7 @@ func TestShortRun(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	file := filepath.Join(dir, "reliability.md")
-	if err := os.WriteFile(file, []byte("before\n"+blockBegin+"\nold\n"+blockEnd+"\nafter\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("before\n"+figures.Begin(target)+"\nold\n"+figures.End(target)+"\nafter\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o := options{
@@ -41,7 +42,7 @@ func TestShortRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"before\n" + blockBegin, blockEnd + "\nafter\n", "**Nothing was lost.**", "| harmed | 0 |", "30 answers streamed at a time"} {
+	for _, want := range []string{"before\n" + figures.Begin(target), figures.End(target) + "\nafter\n", "**Nothing was lost.**", "| harmed | 0 |", "30 answers streamed at a time"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in %s", want, text)
 		}
