@@ -179,5 +179,5 @@ func levelOf(l trimtabv1.Level) store.Level {
 func enumText(section proto.Message, field string) string {
 	m := section.ProtoReflect()
 	fd := m.Descriptor().Fields().ByTextName(field)
-	return trimtabv1.Format(fd, m.Get(fd))
+	return trimtabv1.Spell(fd, m.Get(fd))
 }

@@ -132,7 +132,7 @@ func TestErrorsNameThePlaceAndTheRemedy(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "profiles:\n  a:\n    prest: safe\n", `trimtab.yaml:3:5: unknown key "prest" in profiles.a (did you mean preset?); want one of`},
 		{"profile key at the top", "preset: safe\n", `1:1: unknown key "preset" in the file (it belongs into a profile: profiles.default.preset)`},
-		{"unknown component", "profiles:\n  a:\n    components:\n      - name: guter\n", `4:15: there is no component "guter" (did you mean gutter?); want one of backref, cachesplit, gutter, mask, searchfold or textclean`},
+		{"unknown component", "profiles:\n  a:\n    components:\n      - name: guter\n", `4:15: there is no component "guter" (did you mean gutter?); want one of ` + trimtabv1.List(ComponentNames())},
 		{"refused component", "profiles: {a: {components: [{name: summarize}]}}", "1:36: the component summarize is not accepted: it would change how many messages there are"},
 		{"unknown setting", "profiles: {a: {components: [{name: gutter, evry: 5}]}}", `1:44: unknown key "evry" in profiles.a.components[gutter] (did you mean every?); want one of name, every, force or min_lines`},
 		{"setting of none", "profiles: {a: {components: [{name: textclean, x: 1}]}}", `unknown key "x" in profiles.a.components[textclean]; want one of name`},

@@ -88,7 +88,7 @@ func (e *Effective) fields(n *yaml.Node, msg proto.Message, path string) {
 		case !trimtabv1.IsScalar(fd):
 			value = e.section(m.Get(fd).Message().Interface(), p)
 		default:
-			text := trimtabv1.Format(fd, m.Get(fd))
+			text := trimtabv1.Spell(fd, m.Get(fd))
 			if fd.Name() == "preset" && text == "" {
 				continue // the profile stands for itself
 			}

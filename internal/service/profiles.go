@@ -41,6 +41,11 @@ func Profiles(e *config.Effective) (profiles []pipeline.Profile, warnings []stri
 			if warning != "" {
 				warnings = append(warnings, fmt.Sprintf("profile %s: %s", name, warning))
 			}
+			if w, ok := made.(interface{ Warnings() []string }); ok {
+				for _, text := range w.Warnings() {
+					warnings = append(warnings, fmt.Sprintf("profile %s: %s", name, text))
+				}
+			}
 			out.Components = append(out.Components, made)
 		}
 		profiles = append(profiles, out)

@@ -15,6 +15,11 @@ type Command struct {
 	Args    []string
 	// Stages are the names of all programs of its pipeline, Program first.
 	Stages []string
+	// Parts are the commands that print, in order, if there are several and
+	// neither loops nor conditions. They have no Parts.
+	Parts []Command
+	// Opaque says that one of Args holds an expansion whose value is not known.
+	Opaque bool
 	// Views and Diffs say that one of the commands, whether or not it is the only
 	// one, prints a file or a difference.
 	Views, Diffs bool
@@ -45,6 +50,7 @@ func Resolve(text string) Command {
 	c.Known = true
 	printing := 0
 	lost := false
+	var parts []Command
 	for _, p := range lines {
 		last := &p[len(p)-1]
 		for i := range p {
@@ -61,6 +67,7 @@ func Resolve(text string) Command {
 		if printing++; printing == 1 {
 			c.pipe = p
 		}
+		parts = append(parts, part(p))
 		var args []string
 		for _, w := range p[0].args {
 			args = append(args, w.text)
@@ -77,19 +84,32 @@ func Resolve(text string) Command {
 		c.Dir = ""
 	}
 	if printing != 1 || c.Several {
+		if !c.Several && printing <= maxParts {
+			c.Parts = parts
+		}
 		c.Several = c.Several || printing > 1
 		c.pipe = nil
 		return c
 	}
-	for i := range c.pipe {
-		c.Stages = append(c.Stages, c.pipe[i].program)
-	}
-	c.Program = c.Stages[0]
-	for _, w := range c.pipe[0].args {
-		c.Args = append(c.Args, w.text)
-	}
+	c.Stages, c.Program, c.Args, c.Opaque = parts[0].Stages, parts[0].Program, parts[0].Args, parts[0].Opaque
 	if lost {
 		c.pipe = nil
+	}
+	return c
+}
+
+// maxParts bounds Command.Parts.
+const maxParts = 32
+
+// part is one pipeline by itself.
+func part(p []stage) Command {
+	c := Command{Known: true, Program: p[0].program}
+	for i := range p {
+		c.Stages = append(c.Stages, p[i].program)
+	}
+	for _, w := range p[0].args {
+		c.Args = append(c.Args, w.text)
+		c.Opaque = c.Opaque || w.opaque
 	}
 	return c
 }

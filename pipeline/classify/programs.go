@@ -2,6 +2,9 @@ package classify
 
 import "strings"
 
+// SubKind says what the one command that prints does; NoSub if it is not one.
+func (c *Command) SubKind() Sub { return c.sub() }
+
 // sub says what the one command that prints does.
 func (c *Command) sub() Sub {
 	if !c.Known || c.Several || c.Program == "" {

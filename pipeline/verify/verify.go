@@ -118,6 +118,10 @@ func (d *decoder) next() error {
 	if !ok {
 		return ErrMark
 	}
+	if leaves(mark) {
+		d.literal(lines[0])
+		return nil
+	}
 	return d.mark(strings.TrimSuffix(mark, "; #n counts tool calls from the start"))
 }
 

@@ -265,6 +265,54 @@ func (*Searchfold) Descriptor() ([]byte, []int) {
 	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{3}
 }
 
+// format takes the white space out of JSON that commands and tools print. Keys,
+// numbers and strings stay byte for byte; files that were read are not touched.
+type Format struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Down to which depth of the document a line break behind a comma stays, so
+	// that the result can still be read by line. 0 puts all in one line.
+	LineDepth     *uint32 `protobuf:"varint,1,opt,name=line_depth,json=lineDepth,proto3,oneof" json:"line_depth,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Format) Reset() {
+	*x = Format{}
+	mi := &file_trimtab_v1_components_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Format) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Format) ProtoMessage() {}
+
+func (x *Format) ProtoReflect() protoreflect.Message {
+	mi := &file_trimtab_v1_components_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Format.ProtoReflect.Descriptor instead.
+func (*Format) Descriptor() ([]byte, []int) {
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Format) GetLineDepth() uint32 {
+	if x != nil && x.LineDepth != nil {
+		return *x.LineDepth
+	}
+	return 0
+}
+
 // mask cuts old tool results down to a one-line note, on turns on which the
 // provider's cache has expired anyway. What was cut goes out the same way on
 // every later turn.
@@ -284,7 +332,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_trimtab_v1_components_proto_msgTypes[4]
+	mi := &file_trimtab_v1_components_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -296,7 +344,7 @@ func (x *Mask) String() string {
 func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
-	mi := &file_trimtab_v1_components_proto_msgTypes[4]
+	mi := &file_trimtab_v1_components_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -309,7 +357,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{4}
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Mask) GetKeepRecentMessages() uint32 {
@@ -355,7 +403,7 @@ type Cachesplit struct {
 
 func (x *Cachesplit) Reset() {
 	*x = Cachesplit{}
-	mi := &file_trimtab_v1_components_proto_msgTypes[5]
+	mi := &file_trimtab_v1_components_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -367,7 +415,7 @@ func (x *Cachesplit) String() string {
 func (*Cachesplit) ProtoMessage() {}
 
 func (x *Cachesplit) ProtoReflect() protoreflect.Message {
-	mi := &file_trimtab_v1_components_proto_msgTypes[5]
+	mi := &file_trimtab_v1_components_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -380,12 +428,79 @@ func (x *Cachesplit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cachesplit.ProtoReflect.Descriptor instead.
 func (*Cachesplit) Descriptor() ([]byte, []int) {
-	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{5}
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Cachesplit) GetMarkers() []string {
 	if x != nil {
 		return x.Markers
+	}
+	return nil
+}
+
+// cmdfilter leaves progress, advice and other boilerplate out of the output of
+// known commands, and says in a mark at each gap how many lines it left out.
+type Cmdfilter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Filters of your own, each entry a document of the filter language. They are
+	// tried before the built-in ones, and replace those of the same name. A filter
+	// that is wrong is left out and named at start-up; the others work.
+	Filters []string `protobuf:"bytes,1,rep,name=filters,proto3" json:"filters,omitempty"`
+	// Whether the built-in filters are used.
+	Builtin *bool `protobuf:"varint,2,opt,name=builtin,proto3,oneof" json:"builtin,omitempty"`
+	// Names of filters, or of whole families, that are not used.
+	Disable       []string `protobuf:"bytes,3,rep,name=disable,proto3" json:"disable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cmdfilter) Reset() {
+	*x = Cmdfilter{}
+	mi := &file_trimtab_v1_components_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cmdfilter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cmdfilter) ProtoMessage() {}
+
+func (x *Cmdfilter) ProtoReflect() protoreflect.Message {
+	mi := &file_trimtab_v1_components_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cmdfilter.ProtoReflect.Descriptor instead.
+func (*Cmdfilter) Descriptor() ([]byte, []int) {
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Cmdfilter) GetFilters() []string {
+	if x != nil {
+		return x.Filters
+	}
+	return nil
+}
+
+func (x *Cmdfilter) GetBuiltin() bool {
+	if x != nil && x.Builtin != nil {
+		return *x.Builtin
+	}
+	return false
+}
+
+func (x *Cmdfilter) GetDisable() []string {
+	if x != nil {
+		return x.Disable
 	}
 	return nil
 }
@@ -435,7 +550,12 @@ const file_trimtab_v1_components_proto_rawDesc = "" +
 	"\x06_everyB\b\n" +
 	"\x06_force\"\f\n" +
 	"\n" +
-	"Searchfold\"\xca\x02\n" +
+	"Searchfold\"V\n" +
+	"\x06Format\x12=\n" +
+	"\n" +
+	"line_depth\x18\x01 \x01(\rB\x19\xe2\xdd\x19\x15\n" +
+	"\x012\x11\x00\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00\x00\x00\x00Y@H\x00R\tlineDepth\x88\x01\x01B\r\n" +
+	"\v_line_depth\"\xca\x02\n" +
 	"\x04Mask\x12Q\n" +
 	"\x14keep_recent_messages\x18\x01 \x01(\rB\x1a\xe2\xdd\x19\x16\n" +
 	"\x0210\x11\x00\x00\x00\x00\x00\x00\xf0?\x19\x00\x00\x00\x00\x00\x88\xc3@H\x00R\x12keepRecentMessages\x88\x01\x01\x12=\n" +
@@ -455,7 +575,15 @@ const file_trimtab_v1_components_proto_rawDesc = "" +
 	"_cold_only\"&\n" +
 	"\n" +
 	"Cachesplit\x12\x18\n" +
-	"\amarkers\x18\x01 \x03(\tR\amarkersB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
+	"\amarkers\x18\x01 \x03(\tR\amarkers\"v\n" +
+	"\tCmdfilter\x12\x18\n" +
+	"\afilters\x18\x01 \x03(\tR\afilters\x12)\n" +
+	"\abuiltin\x18\x02 \x01(\bB\n" +
+	"\xe2\xdd\x19\x06\n" +
+	"\x04trueH\x00R\abuiltin\x88\x01\x01\x12\x18\n" +
+	"\adisable\x18\x03 \x03(\tR\adisableB\n" +
+	"\n" +
+	"\b_builtinB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
 
 var (
 	file_trimtab_v1_components_proto_rawDescOnce sync.Once
@@ -469,14 +597,16 @@ func file_trimtab_v1_components_proto_rawDescGZIP() []byte {
 	return file_trimtab_v1_components_proto_rawDescData
 }
 
-var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_trimtab_v1_components_proto_goTypes = []any{
 	(*Textclean)(nil),  // 0: trimtab.v1.Textclean
 	(*Backref)(nil),    // 1: trimtab.v1.Backref
 	(*Gutter)(nil),     // 2: trimtab.v1.Gutter
 	(*Searchfold)(nil), // 3: trimtab.v1.Searchfold
-	(*Mask)(nil),       // 4: trimtab.v1.Mask
-	(*Cachesplit)(nil), // 5: trimtab.v1.Cachesplit
+	(*Format)(nil),     // 4: trimtab.v1.Format
+	(*Mask)(nil),       // 5: trimtab.v1.Mask
+	(*Cachesplit)(nil), // 6: trimtab.v1.Cachesplit
+	(*Cmdfilter)(nil),  // 7: trimtab.v1.Cmdfilter
 }
 var file_trimtab_v1_components_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -495,13 +625,15 @@ func file_trimtab_v1_components_proto_init() {
 	file_trimtab_v1_components_proto_msgTypes[1].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[2].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[4].OneofWrappers = []any{}
+	file_trimtab_v1_components_proto_msgTypes[5].OneofWrappers = []any{}
+	file_trimtab_v1_components_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trimtab_v1_components_proto_rawDesc), len(file_trimtab_v1_components_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -686,6 +686,8 @@ type Component struct {
 	//	*Component_Searchfold
 	//	*Component_Mask
 	//	*Component_Cachesplit
+	//	*Component_Cmdfilter
+	//	*Component_Format
 	Settings      isComponent_Settings `protobuf_oneof:"settings"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -789,6 +791,24 @@ func (x *Component) GetCachesplit() *Cachesplit {
 	return nil
 }
 
+func (x *Component) GetCmdfilter() *Cmdfilter {
+	if x != nil {
+		if x, ok := x.Settings.(*Component_Cmdfilter); ok {
+			return x.Cmdfilter
+		}
+	}
+	return nil
+}
+
+func (x *Component) GetFormat() *Format {
+	if x != nil {
+		if x, ok := x.Settings.(*Component_Format); ok {
+			return x.Format
+		}
+	}
+	return nil
+}
+
 type isComponent_Settings interface {
 	isComponent_Settings()
 }
@@ -823,6 +843,16 @@ type Component_Cachesplit struct {
 	Cachesplit *Cachesplit `protobuf:"bytes,7,opt,name=cachesplit,proto3,oneof"`
 }
 
+type Component_Cmdfilter struct {
+	// Settings of cmdfilter.
+	Cmdfilter *Cmdfilter `protobuf:"bytes,8,opt,name=cmdfilter,proto3,oneof"`
+}
+
+type Component_Format struct {
+	// Settings of format.
+	Format *Format `protobuf:"bytes,9,opt,name=format,proto3,oneof"`
+}
+
 func (*Component_Textclean) isComponent_Settings() {}
 
 func (*Component_Backref) isComponent_Settings() {}
@@ -834,6 +864,10 @@ func (*Component_Searchfold) isComponent_Settings() {}
 func (*Component_Mask) isComponent_Settings() {}
 
 func (*Component_Cachesplit) isComponent_Settings() {}
+
+func (*Component_Cmdfilter) isComponent_Settings() {}
+
+func (*Component_Format) isComponent_Settings() {}
 
 // Storage says what may be kept after a request has ended.
 type Storage struct {
@@ -1172,7 +1206,7 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"\x04mode\x18\t \x01(\x0e2\x10.trimtab.v1.ModeB\x1b\xe2\xdd\x19\x17\n" +
 	"\aenforce2\fTRIMTAB_MODEH\x01R\x04mode\x88\x01\x01B\t\n" +
 	"\a_presetB\a\n" +
-	"\x05_mode\"\xdd\x02\n" +
+	"\x05_mode\"\xc2\x03\n" +
 	"\tComponent\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\ttextclean\x18\x02 \x01(\v2\x15.trimtab.v1.TextcleanH\x00R\ttextclean\x12/\n" +
@@ -1184,7 +1218,9 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"\x04mask\x18\x06 \x01(\v2\x10.trimtab.v1.MaskH\x00R\x04mask\x128\n" +
 	"\n" +
 	"cachesplit\x18\a \x01(\v2\x16.trimtab.v1.CachesplitH\x00R\n" +
-	"cachesplitB\n" +
+	"cachesplit\x125\n" +
+	"\tcmdfilter\x18\b \x01(\v2\x15.trimtab.v1.CmdfilterH\x00R\tcmdfilter\x12,\n" +
+	"\x06format\x18\t \x01(\v2\x12.trimtab.v1.FormatH\x00R\x06formatB\n" +
 	"\n" +
 	"\bsettings\"`\n" +
 	"\aStorage\x12K\n" +
@@ -1268,6 +1304,8 @@ var file_trimtab_v1_config_proto_goTypes = []any{
 	(*Searchfold)(nil),          // 20: trimtab.v1.Searchfold
 	(*Mask)(nil),                // 21: trimtab.v1.Mask
 	(*Cachesplit)(nil),          // 22: trimtab.v1.Cachesplit
+	(*Cmdfilter)(nil),           // 23: trimtab.v1.Cmdfilter
+	(*Format)(nil),              // 24: trimtab.v1.Format
 }
 var file_trimtab_v1_config_proto_depIdxs = []int32{
 	15, // 0: trimtab.v1.Config.profiles:type_name -> trimtab.v1.Config.ProfilesEntry
@@ -1289,16 +1327,18 @@ var file_trimtab_v1_config_proto_depIdxs = []int32{
 	20, // 16: trimtab.v1.Component.searchfold:type_name -> trimtab.v1.Searchfold
 	21, // 17: trimtab.v1.Component.mask:type_name -> trimtab.v1.Mask
 	22, // 18: trimtab.v1.Component.cachesplit:type_name -> trimtab.v1.Cachesplit
-	1,  // 19: trimtab.v1.Storage.level:type_name -> trimtab.v1.Level
-	16, // 20: trimtab.v1.Limits.deadline:type_name -> google.protobuf.Duration
-	2,  // 21: trimtab.v1.Expand.policy:type_name -> trimtab.v1.ExpandPolicy
-	3,  // 22: trimtab.v1.Cache.strategy:type_name -> trimtab.v1.CacheStrategy
-	8,  // 23: trimtab.v1.Config.ProfilesEntry.value:type_name -> trimtab.v1.Profile
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	23, // 19: trimtab.v1.Component.cmdfilter:type_name -> trimtab.v1.Cmdfilter
+	24, // 20: trimtab.v1.Component.format:type_name -> trimtab.v1.Format
+	1,  // 21: trimtab.v1.Storage.level:type_name -> trimtab.v1.Level
+	16, // 22: trimtab.v1.Limits.deadline:type_name -> google.protobuf.Duration
+	2,  // 23: trimtab.v1.Expand.policy:type_name -> trimtab.v1.ExpandPolicy
+	3,  // 24: trimtab.v1.Cache.strategy:type_name -> trimtab.v1.CacheStrategy
+	8,  // 25: trimtab.v1.Config.ProfilesEntry.value:type_name -> trimtab.v1.Profile
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_trimtab_v1_config_proto_init() }
@@ -1320,6 +1360,8 @@ func file_trimtab_v1_config_proto_init() {
 		(*Component_Searchfold)(nil),
 		(*Component_Mask)(nil),
 		(*Component_Cachesplit)(nil),
+		(*Component_Cmdfilter)(nil),
+		(*Component_Format)(nil),
 	}
 	file_trimtab_v1_config_proto_msgTypes[6].OneofWrappers = []any{}
 	file_trimtab_v1_config_proto_msgTypes[7].OneofWrappers = []any{}

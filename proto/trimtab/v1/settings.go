@@ -167,7 +167,7 @@ func parseCount(text string, bytes bool) (uint64, error) {
 
 func inBounds(fd protoreflect.FieldDescriptor, v protoreflect.Value) error {
 	r := RuleOf(fd)
-	text := Format(fd, v)
+	text := Spell(fd, v)
 	if allowed := r.GetAllowed(); len(allowed) > 0 && !slices.Contains(allowed, text) {
 		return fmt.Errorf("%q is not one of %s", text, List(allowed))
 	}
@@ -224,9 +224,9 @@ func bytesText(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// Format writes a scalar setting's value as it is written in YAML; Parse reads
+// Spell writes a scalar setting's value as it is written in YAML; Parse reads
 // it back.
-func Format(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
+func Spell(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
 	switch fd.Kind() {
 	case protoreflect.EnumKind:
 		if d := fd.Enum().Values().ByNumber(v.Enum()); d != nil {

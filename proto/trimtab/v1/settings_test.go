@@ -39,7 +39,7 @@ func TestEveryDefaultParses(t *testing.T) {
 			t.Errorf("%s: %v", fd.FullName(), err)
 			return
 		}
-		again, err := trimtabv1.Parse(fd, trimtabv1.Format(fd, v))
+		again, err := trimtabv1.Parse(fd, trimtabv1.Spell(fd, v))
 		if err != nil || !again.Equal(v) {
 			t.Errorf("%s: %v does not survive being written: %v", fd.FullName(), v, err)
 		}
@@ -106,7 +106,7 @@ func FuzzParse(f *testing.F) {
 			if err != nil {
 				return
 			}
-			if again, err := trimtabv1.Parse(fd, trimtabv1.Format(fd, v)); err != nil || !again.Equal(v) {
+			if again, err := trimtabv1.Parse(fd, trimtabv1.Spell(fd, v)); err != nil || !again.Equal(v) {
 				t.Errorf("%s: %q reads as %v and does not survive: %v", fd.FullName(), text, v, err)
 			}
 		})

@@ -1,0 +1,485 @@
+package cmdfilter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
+)
+
+// Bounds of the language.
+const (
+	maxDocument = 1 << 20 // bytes
+	maxFilters  = 200     // in a document
+	maxStages   = 40      // in a filter
+	maxList     = 100     // expressions in a list
+	maxLines    = 100000  // the largest number of lines that a setting may name
+	maxWhat     = 80      // characters of a mark's text
+)
+
+var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)+$`)
+
+// Load reads a document of filters strictly. It returns the filters that are
+// right, and an error for each thing that is wrong, with file and line, the
+// filter's name and what is allowed. A wrong filter does not disable the others.
+func Load(file string, data []byte) (filters []*Filter, errs []error) {
+	l := &loader{file: file}
+	if len(data) > maxDocument {
+		return nil, []error{fmt.Errorf("%s: the document is larger than 1 MiB", file)}
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, []error{fmt.Errorf("%s: the document is empty", file)}
+	case err != nil:
+		return nil, []error{fmt.Errorf("%s: this is not YAML: %w", file, err)}
+	}
+	var more yaml.Node
+	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, []error{fmt.Errorf("%s: there is a second document; write one", file)}
+	}
+	family := ""
+	l.section(doc.Content[0], "the document", keys{
+		"family":  func(n *yaml.Node) { family = l.text(n, "family") },
+		"filters": func(n *yaml.Node) { filters = l.filters(n) },
+	})
+	if family == "" {
+		l.fail(doc.Content[0], "the document has no family")
+	}
+	for _, f := range filters {
+		f.Family = family
+	}
+	return filters, l.errs
+}
+
+// loader reads nodes and remembers what is wrong.
+type loader struct {
+	file string
+	id   string // of the filter being read
+	errs []error
+}
+
+func (l *loader) fail(n *yaml.Node, format string, args ...any) {
+	in := ""
+	if l.id != "" {
+		in = "filter " + l.id + ": "
+	}
+	l.errs = append(l.errs, fmt.Errorf("%s:%d: %s%s", l.file, n.Line, in, fmt.Sprintf(format, args...)))
+}
+
+// keys are what a section may hold.
+type keys map[string]func(*yaml.Node)
+
+func (k keys) names() []string {
+	var names []string
+	for n := range k {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// section calls the reader of each key of a mapping.
+func (l *loader) section(n *yaml.Node, where string, k keys) {
+	if n.Kind != yaml.MappingNode {
+		l.fail(n, "%s must be a section with the keys %s", where, trimtabv1.List(k.names()))
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		read, ok := k[key.Value]
+		switch {
+		case !ok:
+			l.fail(key, "unknown key %q in %s; want one of %s", key.Value, where, trimtabv1.List(k.names()))
+		case seen[key.Value]:
+			l.fail(key, "%s stands twice in %s", key.Value, where)
+		case value.Kind == yaml.AliasNode:
+			l.fail(value, "%s: aliases are not allowed", key.Value)
+		default:
+			seen[key.Value] = true
+			read(value)
+		}
+	}
+}
+
+func (l *loader) text(n *yaml.Node, key string) string {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || n.Value == "" {
+		l.fail(n, "%s must be text", key)
+		return ""
+	}
+	return n.Value
+}
+
+// texts reads a text, or a list of texts.
+func (l *loader) texts(n *yaml.Node, key string) (list []string) {
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		items = n.Content
+	}
+	if len(items) == 0 || len(items) > maxList {
+		l.fail(n, "%s must have 1 to %d entries", key, maxList)
+		return nil
+	}
+	for _, item := range items {
+		if t := l.text(item, key); t != "" {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+func (l *loader) words(n *yaml.Node, key string) (list [][]string) {
+	for _, t := range l.texts(n, key) {
+		list = append(list, strings.Fields(t))
+	}
+	return list
+}
+
+func (l *loader) patterns(n *yaml.Node, key string) (list []*pattern) {
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		items = n.Content
+	}
+	if len(items) == 0 || len(items) > maxList {
+		l.fail(n, "%s must have 1 to %d entries", key, maxList)
+		return nil
+	}
+	for _, item := range items {
+		p, err := newPattern(l.text(item, key))
+		if err != nil {
+			l.fail(item, "%s: %v", key, err)
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func (l *loader) number(n *yaml.Node, key string, lo, hi int) int {
+	v, err := strconv.Atoi(n.Value)
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil || v < lo || v > hi {
+		l.fail(n, "%s must be a whole number from %d to %d", key, lo, hi)
+		return lo
+	}
+	return v
+}
+
+func (l *loader) flag(n *yaml.Node, key string) bool {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
+		l.fail(n, "%s must be true or false", key)
+		return false
+	}
+	return strings.EqualFold(n.Value, "true")
+}
+
+// choice reads one of a few words and returns its number.
+func (l *loader) choice(n *yaml.Node, key string, allowed ...string) int {
+	i := slices.Index(allowed, n.Value)
+	if n.Kind != yaml.ScalarNode || i < 0 {
+		l.fail(n, "%s must be %s, not %q", key, trimtabv1.List(allowed), n.Value)
+		return 0
+	}
+	return i
+}
+
+func (l *loader) filters(n *yaml.Node) (out []*Filter) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || len(n.Content) > maxFilters {
+		l.fail(n, "filters must be a list of 1 to %d filters", maxFilters)
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, item := range n.Content {
+		before := len(l.errs)
+		f := l.filter(item)
+		if seen[f.ID] {
+			l.fail(item, "the name stands twice")
+		}
+		seen[f.ID] = true
+		if len(l.errs) == before {
+			out = append(out, f)
+		}
+		l.id = ""
+	}
+	return out
+}
+
+func (l *loader) filter(n *yaml.Node) *Filter {
+	f := &Filter{gates: defaultGates()}
+	// The name is read first, so that every error names the filter.
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "id" {
+			l.id = n.Content[i+1].Value
+		}
+	}
+	l.section(n, "a filter", keys{
+		"id":           func(n *yaml.Node) { f.ID = l.text(n, "id") },
+		"about":        func(n *yaml.Node) { f.About = l.text(n, "about") },
+		"match":        func(n *yaml.Node) { f.match = l.match(n) },
+		"delegate":     func(n *yaml.Node) { f.delegate = l.patterns(n, "delegate") },
+		"verbatim_if":  func(n *yaml.Node) { f.verbatimIf = l.patterns(n, "verbatim_if") },
+		"require":      func(n *yaml.Node) { f.needs = l.patterns(n, "require") },
+		"fail_signals": func(n *yaml.Node) { f.fails = l.patterns(n, "fail_signals") },
+		"keep_always":  func(n *yaml.Node) { f.keeps = l.patterns(n, "keep_always") },
+		"gates":        func(n *yaml.Node) { f.gates = l.gates(n) },
+		"stages":       func(n *yaml.Node) { f.stages = l.stages(n) },
+	})
+	switch {
+	case !idForm.MatchString(f.ID):
+		l.fail(n, "id %q must be FAMILY.NAME in small letters, digits and dashes", f.ID)
+	case f.About == "" || strings.Contains(f.About, "\n"):
+		l.fail(n, "about must say in one line what the filter leaves out")
+	case len(f.match.progs) == 0 && len(f.match.output) == 0 && !f.match.any:
+		l.fail(n, "match names no command: give prog, output or any")
+	case len(f.stages) == 0 && len(f.delegate) == 0:
+		l.fail(n, "it has neither stages nor delegate")
+	}
+	for _, p := range f.delegate {
+		if p.group("cmd") < 0 {
+			l.fail(n, "delegate: %q has no group (?P<cmd>...)", p.source)
+		}
+	}
+	return f
+}
+
+func (l *loader) match(n *yaml.Node) (m match) {
+	l.section(n, "match", keys{
+		"prog":        func(n *yaml.Node) { m.progs = l.texts(n, "prog") },
+		"sub":         func(n *yaml.Node) { m.subs = l.words(n, "sub") },
+		"not_sub":     func(n *yaml.Node) { m.notSubs = l.words(n, "not_sub") },
+		"flags":       func(n *yaml.Node) { m.flags = l.texts(n, "flags") },
+		"not_flags":   func(n *yaml.Node) { m.notFlags = l.texts(n, "not_flags") },
+		"value_flags": func(n *yaml.Node) { m.values = l.texts(n, "value_flags") },
+		"pipe_ok":     func(n *yaml.Node) { m.pipe = l.flag(n, "pipe_ok") },
+		"output":      func(n *yaml.Node) { m.output = l.patterns(n, "output") },
+		"any":         func(n *yaml.Node) { m.any = l.flag(n, "any") },
+	})
+	return m
+}
+
+func (l *loader) gates(n *yaml.Node) gates {
+	g := defaultGates()
+	l.section(n, "gates", keys{
+		"min_tokens": func(n *yaml.Node) { g.minTokens = l.number(n, "min_tokens", 0, 100000) },
+		"min_saving": func(n *yaml.Node) { g.minSaving = l.number(n, "min_saving", 1, 100000) },
+		"min_share": func(n *yaml.Node) {
+			v, err := strconv.ParseFloat(n.Value, 64)
+			if err != nil || !(v >= 0 && v <= 1) {
+				l.fail(n, "min_share must be a number from 0 to 1")
+				return
+			}
+			g.minShare = v
+		},
+	})
+	return g
+}
+
+func (l *loader) stages(n *yaml.Node) (out []stage) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || len(n.Content) > maxStages {
+		l.fail(n, "stages must be a list of 1 to %d stages", maxStages)
+		return nil
+	}
+	for _, item := range n.Content {
+		if item.Kind != yaml.MappingNode || len(item.Content) != 2 {
+			l.fail(item, "a stage must be written {VERB: {...}} with one of %s", trimtabv1.List(verbNames()))
+			continue
+		}
+		v := slices.Index(verbNames(), item.Content[0].Value)
+		if v < 0 {
+			l.fail(item, "there is no stage %q; want one of %s", item.Content[0].Value, trimtabv1.List(verbNames()))
+			continue
+		}
+		out = append(out, l.stage(verb(v), item.Content[1]))
+	}
+	return out
+}
+
+// stage reads one stage. Which keys it may have depends on its verb.
+func (l *loader) stage(v verb, n *yaml.Node) stage {
+	s := stage{verb: v, line: n.Line}
+	name := verbNames()[v]
+	count := func(key string, at *int, lo int) func(*yaml.Node) {
+		return func(n *yaml.Node) { *at = l.number(n, key, lo, maxLines) }
+	}
+	list := func(key string, at *[]*pattern) func(*yaml.Node) {
+		return func(n *yaml.Node) { *at = l.patterns(n, key) }
+	}
+	flag := func(key string, at *bool) func(*yaml.Node) {
+		return func(n *yaml.Node) { *at = l.flag(n, key) }
+	}
+	k := keys{
+		"what":    func(n *yaml.Node) { s.what = l.text(n, "what") },
+		"on":      func(n *yaml.Node) { s.on = when(l.choice(n, "on", "ok", "fail", "any")) },
+		"from":    list("from", &s.from),
+		"to":      list("to", &s.to),
+		"trusted": flag("trusted", &s.trusted),
+	}
+	re := func() {
+		k["re"] = list("re", &s.re)
+		k["unless"] = list("unless", &s.unless)
+	}
+	switch v {
+	case drop:
+		re()
+		s.min = 1
+		k["min"] = count("min", &s.min, 1)
+		k["same"] = func(n *yaml.Node) { s.same = l.pair(n) }
+	case fold:
+		re()
+		s.min = 3
+		k["min"], k["head"], k["tail"] = count("min", &s.min, 1), count("head", &s.head, 0), count("tail", &s.tail, 0)
+		k["blank"] = flag("blank", &s.blank)
+		k["same"] = func(n *yaml.Node) { s.same = l.pair(n) }
+	case blocks:
+		s.min = 3
+		k["min"], k["head"], k["tail"] = count("min", &s.min, 1), count("head", &s.head, 0), count("tail", &s.tail, 0)
+		k["start"], k["end"], k["until"], k["while"] = list("start", &s.start), list("end", &s.end), list("until", &s.until), list("while", &s.while)
+		k["if"], k["unless"] = list("if", &s.has), list("unless", &s.unless)
+	case dedupe:
+		re()
+		k["min"] = count("min", &s.min, 2)
+		k["tail"] = count("tail", &s.tail, 0)
+		k["head"] = count("head", &s.head, 1)
+		k["scope"] = func(n *yaml.Node) { s.all = l.choice(n, "scope", "run", "all") == 1 }
+		k["mask"] = func(n *yaml.Node) {
+			for _, m := range l.texts(n, "mask") {
+				i := slices.Index(maskNames(), m)
+				if i < 0 {
+					l.fail(n, "mask must be of %s, not %q", trimtabv1.List(maskNames()), m)
+					continue
+				}
+				s.mask |= 1 << i
+			}
+		}
+	case group:
+		re()
+		s.min, s.head = 4, 1
+		k["min"], k["head"] = count("min", &s.min, 2), count("head", &s.head, 1)
+	case limit:
+		re()
+		k["max"], k["tail"] = count("max", &s.max, 0), count("tail", &s.tail, 0)
+		k["per"] = func(n *yaml.Node) { s.per = l.text(n, "per") }
+		k["reset"] = list("reset", &s.reset)
+	case only:
+		re()
+		k["around"] = count("around", &s.around, 0)
+	case headtail:
+		k["head"], k["tail"] = count("head", &s.head, 0), count("tail", &s.tail, 0)
+		k["over"], k["around"] = count("over", &s.over, 0), count("around", &s.around, 0)
+	case trim:
+		re()
+		k["repeats"] = flag("repeats", &s.repeats)
+	}
+	l.section(n, name, k)
+	l.checkStage(n, &s)
+	return s
+}
+
+func (l *loader) pair(n *yaml.Node) (pair [2]string) {
+	names := l.texts(n, "same")
+	if len(names) != 2 {
+		l.fail(n, "same must name two groups")
+		return pair
+	}
+	return [2]string{names[0], names[1]}
+}
+
+// checkStage checks what needs more than one key.
+func (l *loader) checkStage(n *yaml.Node, s *stage) {
+	name := verbNames()[s.verb]
+	if s.verb == dedupe {
+		if s.what == "" {
+			s.what = "like the line above"
+			if s.all {
+				s.what = "repeats of earlier lines"
+			}
+		}
+		if s.min == 0 {
+			s.min = 3
+			if s.mask != 0 {
+				s.min = 6
+			}
+		}
+		s.head = max(s.head, 1)
+	}
+	if s.what == "" || len(s.what) > maxWhat || !markText(s.what) {
+		l.fail(n, "%s: what must say in 1 to %d printable ASCII characters, without ] and without a number in front, what is cut", name, maxWhat)
+	}
+	needsRE := s.verb != blocks && s.verb != headtail && s.verb != dedupe
+	if needsRE && len(s.re) == 0 {
+		l.fail(n, "%s has no re", name)
+	}
+	groups := append([]string{}, s.same[0], s.same[1], s.per)
+	if s.verb == group {
+		groups = append(groups, "at")
+	}
+	for _, g := range groups {
+		for _, p := range s.re {
+			if g != "" && p.group(g) < 0 {
+				l.fail(n, "%s: %q has no group (?P<%s>...)", name, p.source, g)
+			}
+		}
+	}
+	switch s.verb {
+	case blocks:
+		ends := 0
+		for _, e := range [][]*pattern{s.end, s.until, s.while} {
+			if len(e) > 0 {
+				ends++
+			}
+		}
+		if len(s.start) == 0 || ends != 1 {
+			l.fail(n, "blocks needs start and one of end, until and while")
+		}
+	case headtail:
+		if s.head+s.tail == 0 {
+			l.fail(n, "headtail needs head or tail")
+		}
+		s.over = max(s.over, s.head+s.tail+3)
+	case trim:
+		for _, p := range s.re {
+			if !strings.HasPrefix(p.source, "^") {
+				l.fail(n, "trim: %q must begin with ^: only the beginning of a line can be cut off", p.source)
+			}
+		}
+	}
+	if !s.trusted {
+		return
+	}
+	switch s.verb {
+	case drop, fold, limit:
+		for _, p := range s.re {
+			if !p.closed {
+				l.fail(n, "%s: trusted cuts lines with words such as error and warning, so each re must cover the whole line, ^...$; %q does not", name, p.source)
+			}
+		}
+	case blocks:
+		for _, p := range s.start {
+			if !strings.HasPrefix(p.source, "^") {
+				l.fail(n, "blocks: trusted needs a start that begins with ^; %q does not", p.source)
+			}
+		}
+	case dedupe:
+	default:
+		l.fail(n, "%s can't be trusted; want drop, fold, limit, blocks or dedupe", name)
+	}
+}
+
+// markText says that a text may stand in a mark.
+func markText(s string) bool {
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' || c == ']' {
+			return false
+		}
+	}
+	return s[0] < '0' || s[0] > '9'
+}
