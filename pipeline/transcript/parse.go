@@ -86,6 +86,8 @@ func (p *parser) top(m member, seen *seenKeys) error {
 		return p.tools()
 	case m.key == "metadata":
 		return p.metadata()
+	case m.key == "context_management" && p.peek() == '{':
+		return p.contextManagement(m)
 	}
 	v, kind, err := p.value()
 	if err != nil {
@@ -109,6 +111,45 @@ func (p *parser) top(m member, seen *seenKeys) error {
 		t.PreviousResponse = t.PreviousResponse || kind != 'n'
 	}
 	return nil
+}
+
+// contextManagement reads what the provider is asked to take out of the
+// transcript. Thinking alone, which Claude Code names in each of its requests, is
+// nothing that anything points at; whatever else stands there may be.
+func (p *parser) contextManagement(m member) error {
+	edits := false
+	span, err := p.object(func(m member) error {
+		if m.key != "edits" || p.peek() != '[' {
+			edits = true
+			return p.skip()
+		}
+		_, err := p.array(func(int) error {
+			thinking, err := p.clearsThinking()
+			edits = edits || !thinking
+			return err
+		})
+		return err
+	})
+	p.option(m, span, edits)
+	return err
+}
+
+// clearsThinking reads one edit.
+func (p *parser) clearsThinking() (bool, error) {
+	if p.peek() != '{' {
+		return false, p.skip()
+	}
+	types, thinking := 0, false
+	_, err := p.object(func(m member) error {
+		if m.key != "type" {
+			return p.skip()
+		}
+		v, kind, err := p.value()
+		types++
+		thinking = err == nil && strings.HasPrefix(p.text(v, kind), "clear_thinking_")
+		return err
+	})
+	return types == 1 && thinking, err
 }
 
 // option notes a member that is part of the input chain.

@@ -192,3 +192,41 @@ func bigBody(n int) []byte {
 	}
 	return append(body, "]}"...)
 }
+
+// Where the provider takes out more than thinking, nothing may point at what it
+// may have taken out.
+func TestProviderEdits(t *testing.T) {
+	for _, c := range []struct {
+		dialect transcript.Dialect
+		member  string
+		want    bool
+	}{
+		{transcript.Anthropic, `"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`, false},
+		{transcript.Anthropic, `"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":{"type":"thinking_turns","value":1}}]}`, false},
+		{transcript.Anthropic, `"context_management":{"edits":[]}`, false},
+		{transcript.Anthropic, `"context_management":{}`, false},
+		{transcript.Anthropic, `"context_management":null`, false},
+		{transcript.Anthropic, `"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`, true},
+		{transcript.Anthropic, `"context_management":{"edits":[{"type":"clear_thinking_20251015"},{"type":"compact_20260112"}]}`, true},
+		{transcript.Anthropic, `"context_management":{"edits":[{"type":"clear_thinking_20251015","type":"clear_tool_uses_20250919"}]}`, true},
+		{transcript.Anthropic, `"context_management":{"edits":[{"type":"clear_tool_uses_20250919","type":"clear_thinking_20251015"}]}`, true},
+		{transcript.Anthropic, `"context_management":{"edits":[{}]}`, true},
+		{transcript.Anthropic, `"context_management":{"edits":["clear_thinking_20251015"]}`, true},
+		{transcript.Anthropic, `"context_management":{"edits":{"type":"clear_thinking_20251015"}}`, true},
+		{transcript.Anthropic, `"context_management":{"edits":[],"other":1}`, true},
+		{transcript.Anthropic, `"context_management":"auto"`, true},
+		{transcript.OpenAIResponses, `"context_management":[{"type":"compaction","compact_threshold":1000}]`, true},
+		{transcript.OpenAIResponses, `"truncation":"disabled"`, false},
+		{transcript.OpenAIResponses, `"truncation":"auto"`, true},
+		{transcript.OpenAIResponses, `"previous_response_id":"resp_1"`, true},
+	} {
+		list := `"messages"`
+		if c.dialect == transcript.OpenAIResponses {
+			list = `"input"`
+		}
+		tr, err := transcript.Parse(c.dialect, []byte(`{"model":"m",`+c.member+`,`+list+`:[{"role":"user","content":"go"}]}`))
+		if err != nil || tr.ProviderEdits != c.want {
+			t.Errorf("%s: %v, want %v; %v", c.member, tr != nil && tr.ProviderEdits, c.want, err)
+		}
+	}
+}

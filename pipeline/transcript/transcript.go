@@ -43,8 +43,8 @@ type Transcript struct {
 	// Hints name the conversation, where the client says it.
 	Hints Hints
 	// ProviderEdits says that the provider itself may drop earlier content
-	// (Anthropic context_management, Responses truncation auto or
-	// previous_response_id), so that nothing may point at it.
+	// (Anthropic context_management of more than thinking, Responses truncation
+	// auto or previous_response_id), so that nothing may point at it.
 	ProviderEdits bool
 	// PreviousResponse says that earlier items are held by the provider.
 	PreviousResponse bool
