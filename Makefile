@@ -46,8 +46,9 @@ test: lint build ## everything that needs no further packages
 test-faults: setup ## the server killed and stopped at every point; by itself, since it counts what it injects
 	TRIMTAB_FAULTS=1 $(GO) test -race -count 1 -p 1 -run 'Matrix|Killed|ComesBack' ./internal/envoytest ./cmd/trimtab
 
-test-tools: ## what needs further Debian packages and built tools
-	@echo "nothing needs further tools yet"
+test-tools: setup ## real agents through trimtab; installs nodejs and npm (as root) and the agents, into .tools
+	internal/agents/install
+	TRIMTAB_AGENTS=1 $(GO) test -race -v -timeout 10m ./internal/agents
 
 soak: setup build ## ten minutes of load and faults; writes docs/reliability.md (ARGS="-for 2h")
 	$(GO) run ./internal/soak $(ARGS)

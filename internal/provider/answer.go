@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -37,7 +38,10 @@ type tool struct {
 // answer returns what the model says when it has spoken rounds times already.
 func (p *Provider) answer(rounds int, tools []tool, parallel bool) Answer {
 	if rounds < len(p.cfg.Script) {
-		return p.cfg.Script[rounds]
+		if a := p.cfg.Script[rounds]; a.callable(tools) {
+			return a
+		}
+		return Answer{Text: "A title"}
 	}
 	if len(p.cfg.Script) > 0 || rounds >= p.cfg.Rounds || len(tools) == 0 {
 		return Answer{Thinking: "Nothing is left to do.", Text: fmt.Sprintf("Done after %d rounds.", rounds)}
@@ -59,6 +63,16 @@ func (p *Provider) answer(rounds int, tools []tool, parallel bool) Answer {
 		a.Calls = append(a.Calls, Call{Name: t.name, Input: input, Custom: t.custom})
 	}
 	return a
+}
+
+// callable says that every tool that the answer calls is declared.
+func (a Answer) callable(tools []tool) bool {
+	for _, c := range a.Calls {
+		if !slices.ContainsFunc(tools, func(t tool) bool { return t.name == c.Name && t.custom == c.Custom }) {
+			return false
+		}
+	}
+	return true
 }
 
 // schema is what sampleInput looks at in a JSON schema.

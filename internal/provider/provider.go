@@ -22,8 +22,10 @@ const maxBody = 32 << 20
 // Config says how a Provider behaves. The zero value is usable.
 type Config struct {
 	// Script is what the model answers, one answer for each time it speaks: to a
-	// request in which it has spoken k times already it gives Script[k]. After
-	// the last answer, and without a script, answers are generated.
+	// request in which it has spoken k times already it gives Script[k]. A request
+	// that does not declare the tools of its answer gets a text: agents send
+	// requests beside the conversation, for a title or a summary. After the last
+	// answer, and without a script, answers are generated.
 	Script []Answer
 	// Rounds is how often a generated model calls tools before it ends with a
 	// text; 0 means 12.
@@ -52,6 +54,7 @@ type Config struct {
 // Received is one request as it arrived, and what became of it.
 type Received struct {
 	Method, Path string
+	Query        string // as sent, without the question mark
 	Header       http.Header
 	Body         []byte // exact bytes, as sent
 	Status       int    // of the answer
@@ -119,7 +122,7 @@ func (p *Provider) Fail(statuses ...int) {
 
 // ServeHTTP answers one request.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ex := &exchange{p: p, w: w, r: r, record: Received{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone()}}
+	ex := &exchange{p: p, w: w, r: r, record: Received{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone()}}
 	err := ex.readBody()
 	if err == nil {
 		err = ex.serve()
@@ -179,6 +182,9 @@ func (ex *exchange) readBody() error {
 // serve finds the endpoint. It returns an error until it has begun to answer.
 func (ex *exchange) serve() error {
 	path := strings.TrimSuffix(ex.r.URL.Path, "/")
+	if ex.r.Method == http.MethodGet && path == "/v1/models" {
+		return ex.serveModels()
+	}
 	serve, ok := map[string]func(*exchange) error{
 		"/v1/messages":              (*exchange).serveMessages,
 		"/v1/messages/count_tokens": (*exchange).serveCountTokens,
