@@ -30,6 +30,7 @@ type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Run the server that an Envoy of yours calls."`
 	Replay  replayCmd      `cmd:"" help:"Run recorded conversations through the pipeline, offline, and price them before and after."`
 	Config  configCommand  `cmd:"" help:"Check and show configurations."`
+	Filters filtersCommand `cmd:"" help:"List, test and explain the filters for the output of commands."`
 	Envoy   envoyCommand   `cmd:"" help:"Print and check what goes into an Envoy."`
 	Demo    demoCmd        `cmd:"" help:"Replay one conversation through trimtab and Envoy to a provider on this machine."`
 	Version versionCommand `cmd:"" help:"Print the version."`

@@ -8,13 +8,14 @@ type Filter struct {
 	About  string // what it leaves out, in one line
 	Own    bool   // it came from the configuration
 
-	match      match
+	match      []match    // it is for what one of them is for
 	delegate   []*pattern // each has the group cmd
 	verbatimIf []*pattern // the text stays as it is if a line matches one
 	needs      []*pattern // the text stays as it is unless a line matches each
 	fails      []*pattern // a line that matches one means failure
 	keeps      []*pattern // lines that no stage cuts
 	gates      gates
+	uncapped   bool // of a failure all is kept, however long it is
 	stages     []stage
 }
 
@@ -86,9 +87,6 @@ type stage struct {
 	mask                               mask
 	per                                string
 }
-
-// name is the stage's verb and text, for people.
-func (s *stage) name() string { return verbNames()[s.verb] + " (" + s.what + ")" }
 
 func verbNames() []string {
 	return []string{"drop", "fold", "blocks", "dedupe", "group", "limit", "only", "headtail", "trim"}

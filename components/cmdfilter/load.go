@@ -224,12 +224,13 @@ func (l *loader) filter(n *yaml.Node) *Filter {
 	l.section(n, "a filter", keys{
 		"id":           func(n *yaml.Node) { f.ID = l.text(n, "id") },
 		"about":        func(n *yaml.Node) { f.About = l.text(n, "about") },
-		"match":        func(n *yaml.Node) { f.match = l.match(n) },
+		"match":        func(n *yaml.Node) { f.match = l.matches(n) },
 		"delegate":     func(n *yaml.Node) { f.delegate = l.patterns(n, "delegate") },
 		"verbatim_if":  func(n *yaml.Node) { f.verbatimIf = l.patterns(n, "verbatim_if") },
 		"require":      func(n *yaml.Node) { f.needs = l.patterns(n, "require") },
 		"fail_signals": func(n *yaml.Node) { f.fails = l.patterns(n, "fail_signals") },
 		"keep_always":  func(n *yaml.Node) { f.keeps = l.patterns(n, "keep_always") },
+		"on_failure":   func(n *yaml.Node) { f.uncapped = l.choice(n, "on_failure", "verbatim_cap", "verbatim") == 1 },
 		"gates":        func(n *yaml.Node) { f.gates = l.gates(n) },
 		"stages":       func(n *yaml.Node) { f.stages = l.stages(n) },
 	})
@@ -238,8 +239,8 @@ func (l *loader) filter(n *yaml.Node) *Filter {
 		l.fail(n, "id %q must be FAMILY.NAME in small letters, digits and dashes", f.ID)
 	case f.About == "" || strings.Contains(f.About, "\n"):
 		l.fail(n, "about must say in one line what the filter leaves out")
-	case len(f.match.progs) == 0 && len(f.match.output) == 0 && !f.match.any:
-		l.fail(n, "match names no command: give prog, output or any")
+	case len(f.match) == 0:
+		l.fail(n, "it has no match")
 	case len(f.stages) == 0 && len(f.delegate) == 0:
 		l.fail(n, "it has neither stages nor delegate")
 	}
@@ -249,6 +250,18 @@ func (l *loader) filter(n *yaml.Node) *Filter {
 		}
 	}
 	return f
+}
+
+// matches reads one match, or a list of them.
+func (l *loader) matches(n *yaml.Node) (list []match) {
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		items = n.Content
+	}
+	for _, item := range items {
+		list = append(list, l.match(item))
+	}
+	return list
 }
 
 func (l *loader) match(n *yaml.Node) (m match) {
@@ -263,6 +276,9 @@ func (l *loader) match(n *yaml.Node) (m match) {
 		"output":      func(n *yaml.Node) { m.output = l.patterns(n, "output") },
 		"any":         func(n *yaml.Node) { m.any = l.flag(n, "any") },
 	})
+	if len(m.progs) == 0 && len(m.output) == 0 && !m.any {
+		l.fail(n, "match names no command: give prog, output or any")
+	}
 	return m
 }
 
@@ -468,9 +484,9 @@ func (l *loader) checkStage(n *yaml.Node, s *stage) {
 				l.fail(n, "blocks: trusted needs a start that begins with ^; %q does not", p.source)
 			}
 		}
-	case dedupe:
+	case dedupe, headtail:
 	default:
-		l.fail(n, "%s can't be trusted; want drop, fold, limit, blocks or dedupe", name)
+		l.fail(n, "%s can't be trusted; want drop, fold, limit, blocks, dedupe or headtail", name)
 	}
 }
 

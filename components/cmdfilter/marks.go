@@ -66,6 +66,7 @@ func (t *text) by(i int) *stage { return t.reasons[t.cut[i]-1].stage }
 // is counted by one mark for each stage, at the first of its segments. Lines that
 // are shorter than their mark are put back.
 func (t *text) gaps() []gap {
+	t.leaveProof()
 	lengths := make([]int, len(t.reasons)) // bytes that a shared mark of each stage stands for
 	for _, g := range t.segments() {
 		if what := t.whats(g); what != "" {
@@ -92,6 +93,24 @@ func (t *text) gaps() []gap {
 		}
 	}
 	return t.marked(t.segments())
+}
+
+// leaveProof puts the last line back that is not blank, if nothing else would be
+// left: a mark alone is a claim that no line of the command proves.
+func (t *text) leaveProof() {
+	last := -1
+	for i := range t.lines {
+		if strings.TrimSpace(t.lines[i].view) == "" {
+			continue
+		}
+		if t.cut[i] == 0 {
+			return
+		}
+		last = i
+	}
+	if last >= 0 {
+		t.cut[last] = 0
+	}
 }
 
 // putBack keeps the lines of a segment after all that some stages cut.
@@ -316,11 +335,14 @@ func (b *builder) literal(s string) {
 	b.pieces = append(b.pieces, pipeline.Piece{Kind: pipeline.Literal, Text: s})
 }
 
-// end takes the newline of a last mark off, if the text has none at its end.
+// end takes the last newline off, if the text has none at its end.
 func (b *builder) end() []pipeline.Piece {
 	if n := len(b.pieces); n > 0 && !strings.HasSuffix(b.text, "\n") {
-		if p := &b.pieces[n-1]; p.Kind == pipeline.Literal {
+		switch p := &b.pieces[n-1]; {
+		case p.Kind == pipeline.Literal:
 			p.Text = strings.TrimSuffix(p.Text, "\n")
+		case b.text[p.To-1] == '\n':
+			p.To--
 		}
 	}
 	return b.pieces

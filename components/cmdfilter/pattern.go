@@ -13,6 +13,9 @@ import (
 // maxPattern bounds the text of one expression, in bytes.
 const maxPattern = 400
 
+// blanks are what is white space in an expression.
+const blanks = " \t\n\f\r\v"
+
 // byteSet is a set of bytes.
 type byteSet [4]uint64
 
@@ -85,16 +88,13 @@ func newPattern(source string) (*pattern, error) {
 	if !p.blank && !p.anchor && len(p.texts) == 0 {
 		return nil, fmt.Errorf("%q would be tried on every line: begin it with ^ and something that is not arbitrary, or let it hold a fixed text", source)
 	}
-	if re.MatchString("") && !p.blank {
-		return nil, fmt.Errorf("%q matches the empty line; use %s for blank lines", source, `^\s*$`)
-	}
 	return p, nil
 }
 
 // match says whether the expression matches a line.
 func (p *pattern) match(s string) bool {
 	if p.blank {
-		return strings.TrimLeft(s, " \t\r\v\f") == ""
+		return strings.TrimLeft(s, blanks) == ""
 	}
 	return p.may(s) && p.sure(s)
 }
@@ -104,7 +104,7 @@ func (p *pattern) may(s string) bool {
 	if p.anchor {
 		i := 0
 		if p.skip {
-			for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+			for i < len(s) && strings.IndexByte(blanks, s[i]) >= 0 {
 				i++
 			}
 		}
@@ -205,16 +205,16 @@ func afterSpace(t *syntax.Regexp) (*syntax.Regexp, bool) {
 			return nil, false
 		}
 		for b := range 256 {
-			if set.has(byte(b)) && strings.IndexByte(" \t\n\r\f\v", byte(b)) < 0 {
+			if set.has(byte(b)) && strings.IndexByte(blanks, byte(b)) < 0 {
 				return nil, false
 			}
 		}
-		// What follows may begin with white space as well; it is skipped all the same.
 		rest := &syntax.Regexp{Op: syntax.OpConcat, Sub: t.Sub[2:]}
-		if f, empty := firstBytes(rest); empty || f.has(' ') || f.has('\t') {
-			return nil, false
+		f, empty := firstBytes(rest)
+		for _, b := range []byte(blanks) {
+			empty = empty || f.has(b)
 		}
-		return rest, true
+		return rest, !empty
 	default:
 		return nil, false
 	}
@@ -351,9 +351,9 @@ func globOf(t *syntax.Regexp) (texts []string, some []bool) {
 			return nil, nil
 		}
 	}
-	for _, w := range texts[1 : len(texts)-1] {
-		if len(texts) > 2 && w == "" {
-			return nil, nil
+	for i, w := range texts {
+		if w == "" && i > 0 && i < len(texts)-1 {
+			return nil, nil // two wildcards in a row
 		}
 	}
 	return texts, some

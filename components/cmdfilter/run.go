@@ -58,7 +58,7 @@ func (s *Set) run(class classify.Class, all string, marked func() bool) result {
 	if r.gate != "" && r.gate != GateFailed {
 		return r
 	}
-	if r.failed && r.before > failTokens {
+	if r.failed && r.before > failTokens && !f.uncapped {
 		r.text.capFailure()
 		r.gate = ""
 	}

@@ -21,31 +21,43 @@ var builtinFiles embed.FS
 // immutable and safe for concurrent use.
 type Set struct {
 	filters []*Filter
-	byProg  map[string][]*Filter
-	shapes  []*Filter // with an output to be told by
-	last    []*Filter // for any command that no other filter is for
+	byProg  map[string][]candidate
+	shapes  []candidate // with an output to be told by
+	last    []*Filter   // for any command that no other filter is for
 	signals *signals
+}
+
+// candidate is a filter with one of its matches.
+type candidate struct {
+	filter *Filter
+	match  *match
 }
 
 // NewSet makes a set. Of two filters of one name the first counts.
 func NewSet(filters []*Filter) *Set {
-	s := &Set{byProg: map[string][]*Filter{}, signals: newSignals()}
+	s := &Set{byProg: map[string][]candidate{}, signals: newSignals()}
 	for _, f := range filters {
 		if slices.ContainsFunc(s.filters, func(g *Filter) bool { return g.ID == f.ID }) {
 			continue
 		}
 		s.filters = append(s.filters, f)
-		for _, p := range f.match.progs {
-			s.byProg[p] = append(s.byProg[p], f)
-		}
-		if len(f.match.output) > 0 {
-			s.shapes = append(s.shapes, f)
-		}
-		if f.match.any {
-			s.last = append(s.last, f)
+		for i := range f.match {
+			s.add(candidate{f, &f.match[i]})
 		}
 	}
 	return s
+}
+
+func (s *Set) add(c candidate) {
+	for _, p := range c.match.progs {
+		s.byProg[p] = append(s.byProg[p], c)
+	}
+	if len(c.match.output) > 0 {
+		s.shapes = append(s.shapes, c)
+	}
+	if c.match.any {
+		s.last = append(s.last, c.filter)
+	}
 }
 
 // Filters lists the filters in their order.
@@ -97,14 +109,14 @@ func (s *Set) find(c *classify.Command, text string) (*Filter, pipeline.Gate) {
 	if c.Several {
 		return nil, GateSeveral
 	}
-	for _, f := range s.byProg[c.Program] {
-		if !f.match.command(c) {
+	for _, k := range s.byProg[c.Program] {
+		if !k.match.command(c) {
 			continue
 		}
-		if !f.match.pipes(c) {
+		if !k.match.pipes(c) {
 			return nil, GatePiped
 		}
-		return f, ""
+		return k.filter, ""
 	}
 	if len(s.byProg[c.Program]) > 0 {
 		return nil, GateNoFilter
@@ -139,9 +151,9 @@ func (s *Set) shaped(text string) *Filter {
 		if strings.TrimSpace(view) == "" {
 			continue
 		}
-		for _, f := range s.shapes {
-			if anyMatch(f.match.output, view) {
-				return f
+		for _, k := range s.shapes {
+			if anyMatch(k.match.output, view) {
+				return k.filter
 			}
 		}
 		if n++; n == shapeLines {
@@ -196,12 +208,18 @@ func leads(phrases [][]string, words []string) bool {
 	})
 }
 
+// numberOption stands for options such as -5.
+const numberOption = "-NUM"
+
 // given says that an option is among the arguments: as it is, with =value, or, if
 // it is one letter, in a bundle such as -sb or -n10.
 func given(args []string, option string) bool {
 	for _, a := range args {
 		if a == "--" {
 			return false
+		}
+		if option == numberOption && len(a) > 1 && a[0] == '-' && strings.Trim(a[1:], "0123456789") == "" {
+			return true
 		}
 		if a == option || strings.HasPrefix(a, option) && len(a) > len(option) && a[len(option)] == '=' {
 			return true

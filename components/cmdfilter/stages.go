@@ -433,7 +433,7 @@ func (t *text) only(s *stage, sections []span) {
 
 // wanted says that line i is one of those that are kept.
 func (t *text) wanted(s *stage, i int) bool {
-	return t.cut[i] == 0 && (len(s.re) > 0 && s.matches(t.lines[i].view) || t.kept(i) || t.signal(i))
+	return t.cut[i] == 0 && (len(s.re) > 0 && s.matches(t.lines[i].view) || t.kept(i) || !s.trusted && t.signal(i))
 }
 
 func (t *text) headtail(s *stage, sections []span) {
@@ -454,11 +454,10 @@ func (t *text) trim(s *stage, sections []span) {
 	for _, sec := range sections {
 		before := ""
 		for i := sec.from; i < sec.to; i++ {
-			if t.cut[i] != 0 {
+			if t.cut[i] != 0 || t.kept(i) {
 				continue
 			}
-			n := t.prefix(s, i)
-			head := t.lines[i].view[:n]
+			n, head := t.prefix(s, i)
 			same := head == before
 			before = head
 			if n == 0 || s.repeats && !same || n == len(t.lines[i].view) {
@@ -475,19 +474,25 @@ func (t *text) trim(s *stage, sections []span) {
 	}
 }
 
-// prefix is how many bytes of line i a trim cuts off. A line that a terminal
-// shows differently from its bytes is left alone.
-func (t *text) prefix(s *stage, i int) int {
+// prefix is how many bytes of line i a trim cuts off, and what of them has to be
+// as in the line before if only repeats are cut off: the group same, or all. A
+// line that a terminal shows differently from its bytes is left alone.
+func (t *text) prefix(s *stage, i int) (n int, head string) {
 	l := &t.lines[i]
 	if !strings.HasPrefix(t.all[l.from:l.to], l.view) {
-		return 0
+		return 0, ""
 	}
 	for _, p := range s.re {
-		if g := p.groups(l.view); g != nil && g[0] == 0 && !anyMatch(s.unless, l.view) {
-			return g[1]
+		g := p.groups(l.view)
+		if g == nil || g[0] != 0 || anyMatch(s.unless, l.view) {
+			continue
 		}
+		if same := 2 * p.group("same"); same >= 0 && g[same] >= 0 {
+			return g[1], l.view[g[same]:g[same+1]]
+		}
+		return g[1], l.view[:g[1]]
 	}
-	return 0
+	return 0, ""
 }
 
 func (t *text) group(s *stage, sections []span) {
