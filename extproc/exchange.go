@@ -31,10 +31,13 @@ type exchange struct {
 	summary   Summary
 	began     time.Time // of the message that is being answered
 	body      bool      // the body has been seen
+	told      bool      // what is known has been told to Envoy
 
 	answerEncoding string
 	reading        *answer
-	chunk          []byte // to be read once the answer to it has been sent
+	// To be done once the answer has been sent.
+	chunk     []byte    // to be read
+	responded time.Time // when the answer's headers came, for the engine to hear
 }
 
 // end closes everything, on every way out. A panic of it ends here: nothing
@@ -120,9 +123,30 @@ func (x *exchange) sent() {
 	if x.body {
 		x.release()
 	}
-	if x.chunk == nil {
-		return
+	if !x.responded.IsZero() {
+		x.tell()
 	}
+	if x.chunk != nil {
+		x.read()
+	}
+}
+
+// tell tells the engine how the request was answered. A panic of it ends here.
+func (x *exchange) tell() {
+	at := x.responded
+	x.responded = time.Time{}
+	defer func() {
+		if recover() != nil {
+			x.s.opt.Observer.Panicked("responded")
+		}
+	}()
+	if x.rewritten != nil {
+		x.rewritten.Responded(x.summary.Status, at)
+	}
+}
+
+// read reads a chunk of the answer. A panic of it costs the bill.
+func (x *exchange) read() {
 	chunk := x.chunk
 	x.chunk = nil
 	defer func() {

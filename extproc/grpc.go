@@ -12,6 +12,8 @@ import (
 
 	extprocpb "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
@@ -23,11 +25,25 @@ type GRPC struct {
 	health *health.Server
 }
 
+// How many bytes Envoy may send before it hears that they were taken: as much as most
+// bodies have, so that Envoy need not wait in the middle of one. gRPC's default begins
+// with 64 KiB and measures what fits, with messages of its own (a twentieth of the
+// time that a request takes).
+const (
+	streamWindow = 1 << 20
+	connWindow   = 16 << 20
+)
+
 // NewGRPC returns a server for bodies of up to maxBodyBytes. Envoy may overshoot
 // its buffer by as much again when it hands over a body of unknown length.
 func NewGRPC(s *Server, maxBodyBytes int64, more ...grpc.ServerOption) *GRPC {
 	g := &GRPC{
-		server: grpc.NewServer(append(more, grpc.MaxRecvMsgSize(int(2*maxBodyBytes+1<<20)))...),
+		server: grpc.NewServer(append(more,
+			grpc.StaticStreamWindowSize(streamWindow),
+			grpc.StaticConnWindowSize(connWindow),
+			grpc.MaxRecvMsgSize(int(2*maxBodyBytes+1<<20)),
+			grpc.ForceServerCodecV2(codec{encoding.GetCodecV2(protocodec.Name)}),
+		)...),
 		health: health.NewServer(),
 	}
 	extprocpb.RegisterExternalProcessorServer(g.server, s)

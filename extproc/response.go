@@ -16,12 +16,12 @@ const lastChunk = 256 << 10
 func (x *exchange) responseHeaders(m *extprocpb.HttpHeaders) *extprocpb.ProcessingResponse {
 	h := readHeaders(m.GetHeaders())
 	x.summary.Status = h.status()
-	if x.rewritten != nil {
-		x.rewritten.Responded(x.summary.Status, x.s.opt.Now())
-	}
+	x.responded = x.s.opt.Now()
 	resp := &extprocpb.ProcessingResponse{
-		Response:        &extprocpb.ProcessingResponse_ResponseHeaders{ResponseHeaders: &extprocpb.HeadersResponse{}},
-		DynamicMetadata: x.metadata(),
+		Response: &extprocpb.ProcessingResponse_ResponseHeaders{ResponseHeaders: &extprocpb.HeadersResponse{}},
+	}
+	if !x.told {
+		resp.DynamicMetadata = x.metadata()
 	}
 	if why := x.readable(h, m.GetEndOfStream()); why != "" {
 		x.summary.UsageOutcome = why

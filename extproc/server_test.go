@@ -354,10 +354,15 @@ func TestPanicAtTheAnswerKeepsTheRewrite(t *testing.T) {
 	if got, _, _ := changed(t, s.ask(requestBody(`{"a":"old"}`, true))); got == "" {
 		t.Error("nothing was changed")
 	}
-	if got := s.ask(responseHeaders("200", "content-type", "application/json")); got.GetResponseHeaders() == nil || got.GetModeOverride() != nil {
+	if got := s.ask(responseHeaders("200", "content-type", "application/json")); got.GetResponseHeaders() == nil {
 		t.Errorf("answer %v", got)
 	}
-	if sum := f.finish(s); sum.Report.Reason != pipeline.Rewritten || sum.Report.BytesAfter == sum.Report.BytesBefore {
+	s.ask(responseBody(`{"usage":{"input_tokens":5,"output_tokens":7}}`, true))
+	sum := f.finish(s)
+	if !sum.Usage.Known {
+		t.Errorf("the bill is lost: %+v", sum)
+	}
+	if sum.Report.Reason != pipeline.Rewritten || sum.Report.BytesAfter == sum.Report.BytesBefore {
 		t.Errorf("summary: %+v", sum)
 	}
 	if x := f.returned[0]; x.raw || x.let == 0 || x.closed != 1 {

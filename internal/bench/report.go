@@ -133,7 +133,7 @@ func (r *report) streamsText(p *page) {
 		name   string
 		of     map[string][]time.Duration
 		target bool
-	}{{"first byte", f.head, true}, {"event, median of a stream", f.event, true}, {"event, 99th percentile of a stream", f.late, false}} {
+	}{{"first byte", f.head, true}, {"event, median of a stream", f.event, true}, {"event, 95th percentile of a stream", f.late, false}} {
 		ratio := median(ratios(row.of[trimtab], row.of[noop]))
 		target := "-"
 		if row.target {

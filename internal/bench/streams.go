@@ -17,7 +17,7 @@ const streamBytes = 100_000
 type streamFigures struct {
 	head  map[string][]time.Duration // of the answer's headers, which come first
 	event map[string][]time.Duration // the median over the events of a stream
-	late  map[string][]time.Duration // the 99th percentile of these
+	late  map[string][]time.Duration // the 95th percentile of these
 }
 
 // measureStreams measures how much later the parts of a stream come, by turns.
@@ -44,7 +44,7 @@ func (r *report) measureStreams(ctx context.Context, o options) error {
 			slices.Sort(delays)
 			f.head[way] = append(f.head[way], head)
 			f.event[way] = append(f.event[way], median(delays))
-			f.late[way] = append(f.late[way], delays[len(delays)*99/100])
+			f.late[way] = append(f.late[way], delays[len(delays)*95/100])
 		}
 	}
 	r.streams = f
