@@ -18,13 +18,14 @@ import (
 
 // replayCmd is `trimtab replay`.
 type replayCmd struct {
-	settings `embed:""`
-	Profile  string   `help:"Profile of the configuration to replay through (default: its default profile)." placeholder:"NAME"`
-	Prices   string   `help:"Price table to put over the built-in one, YAML or JSON." type:"path" placeholder:"FILE"`
-	Bodies   string   `help:"Write the forwarded bodies to this folder, as CONVERSATION.jsonl.gz, one line a turn." type:"path" placeholder:"DIR"`
-	JSON     bool     `help:"Print one JSON object a line: one for each conversation, and a last one with \"total\": true." name:"json"`
-	Workers  int      `help:"Conversations to replay at once (default: one for each processor)." placeholder:"N"`
-	Paths    []string `arg:"" name:"file|dir" help:"Recorded conversations in the compact form, or folders to search for *.json.gz." type:"path"`
+	settings  `embed:""`
+	Profile   string   `help:"Profile of the configuration to replay through (default: its default profile)." placeholder:"NAME"`
+	Prices    string   `help:"Price table to put over the built-in one, YAML or JSON." type:"path" placeholder:"FILE"`
+	Bodies    string   `help:"Write the forwarded bodies to this folder, as CONVERSATION.jsonl.gz, one line a turn." type:"path" placeholder:"DIR"`
+	Remaining bool     `help:"Also print what is still forwarded, by kind of text."`
+	JSON      bool     `help:"Print one JSON object a line: one for each conversation, and a last one with \"total\": true." name:"json"`
+	Workers   int      `help:"Conversations to replay at once (default: one for each processor)." placeholder:"N"`
+	Paths     []string `arg:"" name:"file|dir" help:"Recorded conversations in the compact form, or folders to search for *.json.gz." type:"path"`
 }
 
 // Help is shown below the usage.
@@ -81,7 +82,7 @@ func (c *replayCmd) replayOptions(a *app) (replay.Options, error) {
 		return replay.Options{}, err
 	}
 	engine := func() (*pipeline.Engine, error) { return replayEngine(profile), nil }
-	return replay.Options{Engine: engine, Prices: prices, Count: count, Bodies: c.Bodies, Workers: c.Workers}, nil
+	return replay.Options{Engine: engine, Prices: prices, Count: count, Bodies: c.Bodies, Remaining: c.Remaining, Workers: c.Workers}, nil
 }
 
 // profile is the effective profile as the engine takes it, for measuring: all

@@ -84,6 +84,14 @@ func (t *Table) Total(r *Result) error {
 		c := r.Components[name]
 		t.row(name, c.Edits, c.FirstEdits, c.SavedTokens, c.FirstSaved)
 	}
+	if len(r.Remaining) > 0 {
+		t.row()
+		t.row("still forwarded", "texts", "tokens once", "in all requests", "share")
+		for _, name := range Largest(r.Remaining) {
+			s := r.Remaining[name]
+			t.row(name, s.Blocks, s.Once, s.Sent, percent(float64(r.TokensAfter), float64(r.TokensAfter-s.Sent)))
+		}
+	}
 	if err := t.w.Flush(); err != nil {
 		return err
 	}

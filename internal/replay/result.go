@@ -52,6 +52,9 @@ type Result struct {
 	Components map[string]ComponentResult `json:"components"`
 	Gates      map[string]map[string]int  `json:"gates"`
 
+	// Remaining is what is still forwarded, by kind of text, if it was asked for.
+	Remaining map[string]Share `json:"remaining,omitzero"`
+
 	// Engine time of a turn, in milliseconds: wall clock, and CPU where the
 	// system can tell; and how many megabytes it took a second of wall clock.
 	EngineP50    float64 `json:"engine_ms_p50"`
@@ -176,6 +179,12 @@ func (r *Result) add(c *Result) {
 	}
 	for name, gates := range c.Gates {
 		r.gates(name, gates)
+	}
+	for name, x := range c.Remaining {
+		if r.Remaining == nil {
+			r.Remaining = map[string]Share{}
+		}
+		r.Remaining[name] = x.plus(r.Remaining[name])
 	}
 	r.wall = append(r.wall, c.wall...)
 	r.cpu = append(r.cpu, c.cpu...)

@@ -15,6 +15,7 @@ import (
 	"github.com/trimtab-io/trimtab/internal/provider"
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/promptcache"
+	"github.com/trimtab-io/trimtab/pipeline/transcript"
 )
 
 // Options say what to replay through, and how to price it.
@@ -28,6 +29,8 @@ type Options struct {
 	Count func(string) int
 	// Bodies is a folder to write the forwarded bodies to, or empty.
 	Bodies string
+	// Remaining asks for what is still forwarded, by kind of text.
+	Remaining bool
 	// Workers is how many conversations run at once; 0 means GOMAXPROCS.
 	Workers int
 }
@@ -156,6 +159,10 @@ func Replay(ctx context.Context, opt Options, counter *promptcache.BlockCounter,
 		c: c, engine: engine, result: newResult(), warmth: Warmth{Wire: c.Wire},
 		before: promptcache.NewSimulator(counter), after: promptcache.NewSimulator(counter),
 	}
+	if opt.Remaining {
+		p.weigher = newWeigher(opt.Count)
+		p.result.Remaining = p.weigher.sum
+	}
 	p.describe()
 	for k := range c.Turns {
 		if err := ctx.Err(); err != nil {
@@ -181,6 +188,7 @@ type player struct {
 	result        *Result
 	warmth        Warmth
 	before, after *promptcache.Simulator
+	weigher       *weigher // nil: not asked for
 }
 
 func (p *player) describe() {
@@ -214,6 +222,9 @@ func (p *player) turn(ctx context.Context, k int) ([]byte, error) {
 		r.ColdTurns++
 	}
 	p.judge(k, body, forwarded)
+	if p.weigher != nil {
+		p.weigher.turn(transcript.Dialect(p.c.Wire), forwarded)
+	}
 	p.report(x.Report())
 	return forwarded, nil
 }
