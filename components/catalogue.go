@@ -8,6 +8,7 @@ import (
 	"github.com/trimtab-io/trimtab/components/backref"
 	"github.com/trimtab-io/trimtab/components/cachesplit"
 	"github.com/trimtab-io/trimtab/components/cmdfilter"
+	"github.com/trimtab-io/trimtab/components/format"
 	"github.com/trimtab-io/trimtab/components/gutter"
 	"github.com/trimtab-io/trimtab/components/mask"
 	"github.com/trimtab-io/trimtab/components/searchfold"
@@ -22,6 +23,7 @@ func Catalogue() []Entry {
 	return []Entry{
 		entry("textclean", textclean.New),
 		entry("cmdfilter", cmdfilter.New),
+		entry("format", format.New),
 		entry("backref", backref.New),
 		entry("gutter", gutter.New),
 		entry("searchfold", searchfold.New),

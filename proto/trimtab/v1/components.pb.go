@@ -271,7 +271,10 @@ type Format struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Down to which depth of the document a line break behind a comma stays, so
 	// that the result can still be read by line. 0 puts all in one line.
-	LineDepth     *uint32 `protobuf:"varint,1,opt,name=line_depth,json=lineDepth,proto3,oneof" json:"line_depth,omitempty"`
+	LineDepth *uint32 `protobuf:"varint,1,opt,name=line_depth,json=lineDepth,proto3,oneof" json:"line_depth,omitempty"`
+	// Whether documents of several lines are compacted too. Beside backref their
+	// lines are often worth more as something that later results can refer to.
+	Multiline     *bool `protobuf:"varint,2,opt,name=multiline,proto3,oneof" json:"multiline,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -311,6 +314,13 @@ func (x *Format) GetLineDepth() uint32 {
 		return *x.LineDepth
 	}
 	return 0
+}
+
+func (x *Format) GetMultiline() bool {
+	if x != nil && x.Multiline != nil {
+		return *x.Multiline
+	}
+	return false
 }
 
 // mask cuts old tool results down to a one-line note, on turns on which the
@@ -550,12 +560,17 @@ const file_trimtab_v1_components_proto_rawDesc = "" +
 	"\x06_everyB\b\n" +
 	"\x06_force\"\f\n" +
 	"\n" +
-	"Searchfold\"V\n" +
+	"Searchfold\"\x93\x01\n" +
 	"\x06Format\x12=\n" +
 	"\n" +
 	"line_depth\x18\x01 \x01(\rB\x19\xe2\xdd\x19\x15\n" +
-	"\x012\x11\x00\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00\x00\x00\x00Y@H\x00R\tlineDepth\x88\x01\x01B\r\n" +
-	"\v_line_depth\"\xca\x02\n" +
+	"\x011\x11\x00\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00\x00\x00\x00Y@H\x00R\tlineDepth\x88\x01\x01\x12-\n" +
+	"\tmultiline\x18\x02 \x01(\bB\n" +
+	"\xe2\xdd\x19\x06\n" +
+	"\x04trueH\x01R\tmultiline\x88\x01\x01B\r\n" +
+	"\v_line_depthB\f\n" +
+	"\n" +
+	"_multiline\"\xca\x02\n" +
 	"\x04Mask\x12Q\n" +
 	"\x14keep_recent_messages\x18\x01 \x01(\rB\x1a\xe2\xdd\x19\x16\n" +
 	"\x0210\x11\x00\x00\x00\x00\x00\x00\xf0?\x19\x00\x00\x00\x00\x00\x88\xc3@H\x00R\x12keepRecentMessages\x88\x01\x01\x12=\n" +
