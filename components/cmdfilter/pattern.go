@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -39,18 +40,17 @@ func (s *byteSet) size() (n int) {
 
 // pattern is a compiled expression with cheap tests that most lines fail: the
 // bytes that a match can begin with, and texts of which every match holds one.
-// It is immutable.
+// It is immutable, but for a table that is made when it is first needed.
 type pattern struct {
 	source string
 	re     *regexp.Regexp
-	blank  bool     // it matches white space alone
-	glob   []string // literals between wildcards, anchored at both ends; then re is not asked
-	some   []bool   // wildcard i of glob, which stands before glob[i], needs a character
-	skip   bool     // white space may stand before the first byte
-	anchor bool     // it can match at the start of a line only
-	first  byteSet  // if anchor
-	texts  []string // every match holds one of them; empty: not known
-	closed bool     // it has to match the whole line
+	blank  bool              // it matches white space alone
+	table  func() *automaton // nil if there is none
+	skip   bool              // white space may stand before the first byte
+	anchor bool              // it can match at the start of a line only
+	first  byteSet           // if anchor
+	texts  []string          // every match holds one of them; empty: not known
+	closed bool              // it has to match the whole line
 }
 
 // newPattern compiles an expression. It refuses one that no cheap test can rule
@@ -84,7 +84,7 @@ func newPattern(source string) (*pattern, error) {
 		p.anchor = !empty && set.size() < 256
 		p.first = set
 	}
-	p.glob, p.some = globOf(tree)
+	p.table = sync.OnceValue(func() *automaton { return newAutomaton(tree) })
 	if !p.blank && !p.anchor && len(p.texts) == 0 {
 		return nil, fmt.Errorf("%q would be tried on every line: begin it with ^ and something that is not arbitrary, or let it hold a fixed text", source)
 	}
@@ -125,35 +125,12 @@ func (p *pattern) may(s string) bool {
 
 // sure decides.
 func (p *pattern) sure(s string) bool {
-	if p.glob == nil {
-		return p.re.MatchString(s)
-	}
-	if !strings.HasPrefix(s, p.glob[0]) {
-		return false
-	}
-	s = s[len(p.glob[0]):]
-	last := len(p.glob) - 1
-	for i := 1; i < last; i++ {
-		at := 0
-		if p.some[i] {
-			at = 1
+	if a := p.table(); a != nil {
+		if matched, ok := a.match(s); ok {
+			return matched
 		}
-		if at > len(s) {
-			return false
-		}
-		j := strings.Index(s[at:], p.glob[i])
-		if j < 0 {
-			return false
-		}
-		s = s[at+j+len(p.glob[i]):]
 	}
-	if last == 0 {
-		return s == ""
-	}
-	if !strings.HasSuffix(s, p.glob[last]) {
-		return false
-	}
-	return !p.some[last] || len(s) > len(p.glob[last])
+	return p.re.MatchString(s)
 }
 
 // groups returns the places of the expression's groups in a line, as
@@ -326,35 +303,4 @@ func shortest(list []string) int {
 		n = min(n, len(s))
 	}
 	return n
-}
-
-// globOf takes an expression apart that is nothing but fixed ASCII texts with .*
-// or .+ between them, anchored at both ends.
-func globOf(t *syntax.Regexp) (texts []string, some []bool) {
-	if t.Op != syntax.OpConcat || len(t.Sub) < 3 || t.Sub[0].Op != syntax.OpBeginText || t.Sub[len(t.Sub)-1].Op != syntax.OpEndText {
-		return nil, nil
-	}
-	texts, some = []string{""}, []bool{false}
-	for _, s := range t.Sub[1 : len(t.Sub)-1] {
-		switch s.Op {
-		case syntax.OpLiteral:
-			if s.Flags&syntax.FoldCase != 0 || strings.IndexFunc(string(s.Rune), func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
-				return nil, nil
-			}
-			texts[len(texts)-1] += string(s.Rune)
-		case syntax.OpStar, syntax.OpPlus:
-			if op := s.Sub[0].Op; op != syntax.OpAnyChar && op != syntax.OpAnyCharNotNL || s.Flags&syntax.NonGreedy != 0 {
-				return nil, nil
-			}
-			texts, some = append(texts, ""), append(some, s.Op == syntax.OpPlus)
-		default:
-			return nil, nil
-		}
-	}
-	for i, w := range texts {
-		if w == "" && i > 0 && i < len(texts)-1 {
-			return nil, nil // two wildcards in a row
-		}
-	}
-	return texts, some
 }

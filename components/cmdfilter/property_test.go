@@ -16,7 +16,7 @@ import (
 func TestPatternsAnswerAsRE2(t *testing.T) {
 	sources := []string{
 		`^\s*(Compiling|Checking) `, `^test .+ \.\.\. ok$`, `^a.*b.*c$`, `^a.+b.+c$`, `^.*c$`, `^\t\S+$`, `(?i)warning: x`,
-		`^(a|bc)+d`, `\.\.\.+Passed$`, `^\s+\(use "git .+\)$`, `^ä.+$`, `[äö]x`, `^(?i)straße`, `^\d+%`, `^ab.*ab$`, `^a.+a$`, `x\b`, `^(ab|cd|ef)$`, `^\s*$`,
+		`^(a|bc)+d`, `\.\.\.+Passed$`, `^\s+\(use "git .+\)$`, `^ä.+$`, `[äö]x`, `^(?i)straße`, `^\d+%`, `^ab.*ab$`, `^a.+a$`, `x\b`, `^a.b$`, `^[^\t]+\t.{3}$`, `(?i)^task ok`, `^a[^a-c]+d$`, `d$`, `ab`, `^(ab|cd|ef)$`, `^\s*$`,
 	}
 	var ps []*pattern
 	for _, s := range sources {
@@ -36,7 +36,7 @@ func TestPatternsAnswerAsRE2(t *testing.T) {
 			s = rapid.StringMatching(p.source).Draw(t, "line")
 			s = strings.ReplaceAll(s, "\n", "")
 		}
-		s += strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", " ", "\t", "ok", ".", "ä", "K", "\xff", "test ", " ... ok", "Passed"}), 0, 6).Draw(t, "more"), "")
+		s += strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", " ", "\t", "ok", ".", "ä", "K", "\u212a", "s", "漢", "\xff", "test ", " ... ok", "Passed"}), 0, 6).Draw(t, "more"), "")
 		if want := regexp.MustCompile(p.source).MatchString(s); p.match(s) != want {
 			t.Fatalf("%q on %q: %v", p.source, s, !want)
 		}

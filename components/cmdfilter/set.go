@@ -124,6 +124,9 @@ func (s *Set) find(c *classify.Command, text string) (*Filter, pipeline.Gate) {
 	if len(c.Stages) > 1 && !transparent(c.Stages[1:], true) {
 		return nil, GatePiped
 	}
+	if prints(c) {
+		return nil, GateNoFilter
+	}
 	if f := s.shaped(text); f != nil {
 		return f, ""
 	}
@@ -131,6 +134,23 @@ func (s *Set) find(c *classify.Command, text string) (*Filter, pipeline.Gate) {
 		return s.last[0], ""
 	}
 	return nil, GateNoFilter
+}
+
+// prints says that a command prints data that were asked for, which look like
+// the output of any other command only by accident.
+func prints(c *classify.Command) bool {
+	switch c.SubKind() {
+	case classify.Lister, classify.Differ, classify.HTTP, classify.Info:
+		return true
+	case classify.Data:
+		switch c.Program {
+		case "python", "python3", "node", "ruby", "perl", "php", "ts-node", "tsx", "lua", "Rscript":
+			return given(c.Args, "-c") || given(c.Args, "-e") || given(c.Args, "-r") || given(c.Args, "-p")
+		}
+		return true
+	default:
+		return false
+	}
 }
 
 // Bounds of what is looked at to tell an output by its shape.

@@ -195,7 +195,7 @@ func (t *text) foldRun(s *stage, from, to, n int) {
 		if t.cut[i] != 0 {
 			continue
 		}
-		if !s.blank || s.matches(t.lines[i].view) {
+		if !s.blank || strings.TrimSpace(t.lines[i].view) != "" {
 			seen++
 			if seen <= s.head || seen > n-s.tail {
 				continue

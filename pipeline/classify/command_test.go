@@ -262,3 +262,26 @@ func BenchmarkOfCall(b *testing.B) {
 		classify.OfCall("mcp__desktop-commander__start_process", args, "")
 	}
 }
+
+func TestPartsOfSeveralCommands(t *testing.T) {
+	for _, tt := range []struct{ command, want string }{
+		{"cd web && git status", ""},
+		{"git status && git push | tail -3", "git status; git|tail push"},
+		{"echo '== a'; git status; echo == $x", "echo == a; git status; echo opaque == $x"},
+		{"for f in *; do cat $f; done; ls", ""},
+		{"(git fetch; git status)", "git fetch; git status"},
+	} {
+		c := classify.Resolve(tt.command)
+		var got []string
+		for _, p := range c.Parts {
+			text := strings.Join(p.Stages, "|")
+			if p.Opaque {
+				text += " opaque"
+			}
+			got = append(got, strings.Join(append([]string{text}, p.Args...), " "))
+		}
+		if s := strings.Join(got, "; "); s != tt.want {
+			t.Errorf("%s: %q, want %q", tt.command, s, tt.want)
+		}
+	}
+}

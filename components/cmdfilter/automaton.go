@@ -1,0 +1,232 @@
+package cmdfilter
+
+import (
+	"regexp/syntax"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxStates bounds an automaton; an expression that needs more is left to
+// package regexp.
+const maxStates = 200
+
+// automaton is an expression as a table: some twenty times as fast as package
+// regexp, which is asked where there is no table, or where the expression tells
+// characters outside ASCII apart and the line has some. It is immutable.
+type automaton struct {
+	class [utf8.RuneSelf + 1]uint8 // of each byte, and of all other characters
+	width int                      // number of classes
+	wide  bool                     // the class of the other characters holds
+	next  []uint16                 // by state and class
+	found []bool                   // by state: it matches whatever follows
+	ends  []bool                   // by state: it matches if the line ends here
+}
+
+// match says whether the expression matches a line; ok is false if that can't be
+// told from the table.
+func (a *automaton) match(s string) (matched, ok bool) {
+	state := 0
+	for i := 0; i < len(s); {
+		c, n := s[i], 1
+		if c >= utf8.RuneSelf {
+			if !a.wide {
+				return false, false
+			}
+			c = utf8.RuneSelf
+			_, n = utf8.DecodeRuneInString(s[i:])
+		}
+		i += n
+		state = int(a.next[state*a.width+int(a.class[c])])
+		if a.found[state] {
+			return true, true
+		}
+		if state == deadState {
+			return false, true
+		}
+	}
+	return a.ends[state], true
+}
+
+// deadState is the state from which nothing matches; 0 is the first one.
+const deadState = 1
+
+// newAutomaton makes the table of an expression, or nil if it is not simple enough.
+func newAutomaton(tree *syntax.Regexp) *automaton {
+	prog, err := syntax.Compile(tree)
+	if err != nil {
+		return nil
+	}
+	for _, in := range prog.Inst {
+		if in.Op == syntax.InstEmptyWidth && syntax.EmptyOp(in.Arg)&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0 {
+			return nil
+		}
+	}
+	b := &subsets{prog: prog, index: map[string]int{}, a: &automaton{}}
+	b.classes()
+	b.anchored = prog.StartCond()&syntax.EmptyBeginText != 0
+	b.add(b.closure([]int{prog.Start}, syntax.EmptyBeginText|syntax.EmptyBeginLine))
+	b.add(nil) // the dead state
+	for i := 0; i < len(b.sets); i++ {
+		if len(b.sets) > maxStates {
+			return nil
+		}
+		for c := range b.a.width {
+			b.a.next = append(b.a.next, uint16(b.step(i, b.sample[c])))
+		}
+	}
+	return b.a
+}
+
+// subsets is the construction of an automaton: its states are sets of places in
+// the program.
+type subsets struct {
+	prog     *syntax.Prog
+	anchored bool // it can match from the start of the line only
+	sets     [][]int
+	index    map[string]int
+	sample   []rune // one character of each class
+	a        *automaton
+}
+
+// classes finds the characters that the program never tells apart.
+func (b *subsets) classes() {
+	var cut [utf8.RuneSelf + 1]bool // a class begins here
+	cut[0] = true
+	for _, in := range b.prog.Inst {
+		switch in.Op {
+		case syntax.InstRune, syntax.InstRune1:
+			for r := range rune(utf8.RuneSelf) {
+				if in.MatchRune(r) != (r > 0 && in.MatchRune(r-1)) {
+					cut[r] = true
+				}
+			}
+		case syntax.InstRuneAnyNotNL:
+			cut['\n'], cut['\n'+1] = true, true
+		default:
+		}
+	}
+	for r := range rune(utf8.RuneSelf) {
+		if cut[r] {
+			b.sample = append(b.sample, r)
+		}
+		b.a.class[r] = uint8(len(b.sample) - 1)
+	}
+	b.a.wide = !slices.ContainsFunc(b.prog.Inst, tellsApart)
+	b.a.class[utf8.RuneSelf] = uint8(len(b.sample))
+	b.sample = append(b.sample, utf8.MaxRune)
+	b.a.width = len(b.sample)
+}
+
+// tellsApart says that an instruction accepts some characters outside ASCII and
+// others not.
+func tellsApart(in syntax.Inst) bool {
+	switch in.Op {
+	case syntax.InstRune1:
+		return in.Rune[0] >= utf8.RuneSelf
+	case syntax.InstRune:
+		if len(in.Rune) == 1 { // with or without case
+			for r := unicode.SimpleFold(in.Rune[0]); ; r = unicode.SimpleFold(r) {
+				if r >= utf8.RuneSelf {
+					return true
+				}
+				if r == in.Rune[0] {
+					return false
+				}
+			}
+		}
+		for i := 0; i+1 < len(in.Rune); i += 2 {
+			lo, hi := in.Rune[i], in.Rune[i+1]
+			if hi >= utf8.RuneSelf && (lo > utf8.RuneSelf || hi < utf8.MaxRune) {
+				return true
+			}
+		}
+	default:
+	}
+	return false
+}
+
+// closure follows what needs no character. flags say which anchors hold.
+func (b *subsets) closure(from []int, flags syntax.EmptyOp) []int {
+	seen := make([]bool, len(b.prog.Inst))
+	var out []int
+	for len(from) > 0 {
+		pc := from[len(from)-1]
+		from = from[:len(from)-1]
+		if seen[pc] {
+			continue
+		}
+		seen[pc] = true
+		in := &b.prog.Inst[pc]
+		switch in.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			from = append(from, int(in.Out), int(in.Arg))
+		case syntax.InstCapture, syntax.InstNop:
+			from = append(from, int(in.Out))
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(in.Arg)&^flags == 0 {
+				from = append(from, int(in.Out))
+			} else {
+				out = append(out, pc) // it may hold at the end of the line
+			}
+		case syntax.InstFail:
+		default:
+			out = append(out, pc)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// add returns the number of a set, which is made a state if it is new.
+func (b *subsets) add(set []int) int {
+	key := make([]byte, 0, 2*len(set))
+	for _, pc := range set {
+		key = append(key, byte(pc), byte(pc>>8))
+	}
+	if set == nil {
+		key = []byte("dead")
+	}
+	if i, ok := b.index[string(key)]; ok {
+		return i
+	}
+	i := len(b.sets)
+	b.index[string(key)] = i
+	b.sets = append(b.sets, set)
+	b.a.found = append(b.a.found, b.matches(set))
+	flags := syntax.EmptyEndText | syntax.EmptyEndLine
+	if i == 0 {
+		flags |= syntax.EmptyBeginText | syntax.EmptyBeginLine
+	}
+	b.a.ends = append(b.a.ends, b.matches(b.closure(slices.Clone(set), flags)))
+	return i
+}
+
+func (b *subsets) matches(set []int) bool {
+	return slices.ContainsFunc(set, func(pc int) bool { return b.prog.Inst[pc].Op == syntax.InstMatch })
+}
+
+// step is the state behind a character.
+func (b *subsets) step(state int, r rune) int {
+	var to []int
+	for _, pc := range b.sets[state] {
+		switch in := &b.prog.Inst[pc]; in.Op {
+		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+			if in.MatchRune(r) {
+				to = append(to, int(in.Out))
+			}
+		default:
+		}
+	}
+	if !b.anchored && state != deadState {
+		to = append(to, b.prog.Start)
+	}
+	if len(to) == 0 {
+		return deadState
+	}
+	set := b.closure(to, 0)
+	if len(set) == 0 {
+		return deadState
+	}
+	return b.add(set)
+}
