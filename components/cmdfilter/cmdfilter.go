@@ -99,7 +99,6 @@ func (c *Component) Describe() pipeline.Description {
 		Decided:   "docs/decisions/0006",
 		Config:    c.settings,
 		Wording:   wording + fingerprint(),
-		Linear:    true,
 		Gates: []pipeline.GateDoc{
 			{Name: GateKind, Says: "the result is not the output of a command, or of one that shows files, searches or data"},
 			{Name: GateMark, Says: "the text already has a line that looks like a mark"},

@@ -143,6 +143,7 @@ func witness(canary string) componenttest.Script {
 			call("b", "Grep", `{"pattern":"call"}`, hits.String()),
 			call("c", "Bash", `{"command":"go test ./..."}`, strings.Repeat("\x1b[32mok\x1b[0m   pkg "+canary+"\n", 40)),
 			call("d", "Read", `{"file_path":"src/a.go"}`, numbered.String()),
+			call("p", "Bash", `{"command":"git push"}`, strings.Repeat("remote: Counting objects: 100% (25/25), done.\n", 20)+"To example.org/"+canary+"\n"),
 		},
 	}
 	for i := range 8 {
