@@ -2,6 +2,7 @@ package backref
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/trimtab-io/trimtab/pipeline"
@@ -23,7 +24,7 @@ const (
 )
 
 // wording is the version of the marks' text and of what is chosen.
-const wording = 2
+const wording = 3
 
 // Component finds earlier lines. It holds nothing but its settings.
 type Component struct {
@@ -219,7 +220,7 @@ func (t *target) repeats() pipeline.Gate {
 		if n == nil || n.failed || n.identity != identity || t.before.Sources[i].Call.Ordinal == 0 {
 			continue
 		}
-		if seen == 0 && t.changedTooMuch(t.before.Sources[i].Text()) {
+		if seen == 0 && t.b.Class.Call.File != "" && t.changedTooMuch(i) {
 			return GateChanged
 		}
 		seen++
@@ -233,19 +234,31 @@ func (t *target) repeats() pipeline.Gate {
 	return ""
 }
 
-// changedTooMuch compares the lines, without their numbers, as multisets.
-func (t *target) changedTooMuch(text string) bool {
+// changedTooMuch compares a file with what it was at source i and what was
+// written into it since: lines without their numbers, as multisets.
+func (t *target) changedTooMuch(i int) bool {
+	text := t.before.Sources[i].Text()
 	if text == t.text {
 		return false
 	}
 	old := newTable(text, t.b.Class.Numbered)
 	have := make(map[string]int, old.len())
-	for i := range old.len() {
-		have[old.content(text, i)]++
+	for k := range old.len() {
+		have[old.content(text, k)]++
+	}
+	file := t.b.Class.Call.File
+	for j := i + 1; j < len(t.before.Sources); j++ {
+		s := t.before.Sources[j]
+		if s.Argument == "" || !classify.SameFile(file, s.Call.Class().File) {
+			continue
+		}
+		for line := range strings.Lines(s.Text()) {
+			have[strings.TrimRight(line, "\n")]++
+		}
 	}
 	changed := 0
-	for i := range t.len() {
-		line := t.content(t.text, i)
+	for k := range t.len() {
+		line := t.content(t.text, k)
 		if have[line] > 0 {
 			have[line]--
 		} else {

@@ -199,6 +199,16 @@ func TestChangedTooMuch(t *testing.T) {
 	if !strings.Contains(got[1], "same as") {
 		t.Errorf("got %q", got[1])
 	}
+	// What was written since is no news: the model wrote it.
+	got = play(t, `{}`, []step{read("/r/a.go", cat(1, lines)), write("/r/a.go", strings.Join(fresh, "\n")), read("/r/a.go", cat(1, fresh))})
+	if !strings.Contains(got[2], "same as argument content of call #2") {
+		t.Errorf("got %q", got[2])
+	}
+	// A command that names no file is run again for what is new.
+	got = play(t, `{}`, []step{bash("make report", strings.Join(lines, "\n")), bash("make report", strings.Join(fresh, "\n"))})
+	if !strings.Contains(got[1], "10 lines: same as #1") {
+		t.Errorf("got %q", got[1])
+	}
 	// Lines that moved did not change, though all their numbers did.
 	moved := append([]string{"a", "b", "c"}, lines...)
 	got = play(t, `{}`, []step{read("/r/a.go", cat(1, lines)), read("/r/a.go", cat(1, moved))})

@@ -71,7 +71,8 @@ type Backref struct {
 	MinChars *uint32 `protobuf:"varint,3,opt,name=min_chars,json=minChars,proto3,oneof" json:"min_chars,omitempty"`
 	// How far back, in estimated tokens, a reference may point.
 	MaxDistanceTokens *uint32 `protobuf:"varint,4,opt,name=max_distance_tokens,json=maxDistanceTokens,proto3,oneof" json:"max_distance_tokens,omitempty"`
-	// A re-read of which a larger share of the lines changed is left alone.
+	// A file that is read again goes out in full if a larger share of its lines is
+	// neither in the read before nor was written since.
 	MaxChangedRatio *float64 `protobuf:"fixed64,5,opt,name=max_changed_ratio,json=maxChangedRatio,proto3,oneof" json:"max_changed_ratio,omitempty"`
 	// After this many repeated reads that went out as whole references, the next
 	// one goes out in full: an agent that asks again wants the text.
