@@ -143,6 +143,7 @@ func witness(canary string) componenttest.Script {
 			call("b", "Grep", `{"pattern":"call"}`, hits.String()),
 			call("c", "Bash", `{"command":"go test ./..."}`, strings.Repeat("\x1b[32mok\x1b[0m   pkg "+canary+"\n", 40)),
 			call("d", "Read", `{"file_path":"src/a.go"}`, numbered.String()),
+			call("j", "list_items", `{}`, `[{"id": 1, "name": "`+canary+`", "tags": ["a", "b"]}, {"id": 2, "name": "second", "tags": ["c", "d"]}]`),
 			call("p", "Bash", `{"command":"git push"}`, strings.Repeat("remote: Counting objects: 100% (25/25), done.\n", 20)+"To example.org/"+canary+"\n"),
 		},
 	}
@@ -173,9 +174,9 @@ func TestCells(t *testing.T) {
 				s := witness("")
 				style := componenttest.Style{Marks: 1}
 				p.Play(t, []componenttest.Request{
-					{Body: s.Body(transcript.Anthropic, 11, style)},
-					{Body: s.Body(transcript.Anthropic, 11, style), After: 10 * time.Minute, NewEpoch: true},
-					{Body: s.Body(transcript.Anthropic, 12, style), After: time.Second},
+					{Body: s.Body(transcript.Anthropic, len(s.Steps)-2, style)},
+					{Body: s.Body(transcript.Anthropic, len(s.Steps)-2, style), After: 10 * time.Minute, NewEpoch: true},
+					{Body: s.Body(transcript.Anthropic, len(s.Steps)-1, style), After: time.Second},
 				})
 				d := c.Describe()
 				last := p.Reports[2].Components[0]
