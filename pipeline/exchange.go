@@ -53,7 +53,6 @@ const (
 	UnknownEncoding Reason = "encoding"
 	NotPost         Reason = "not_post"
 	Signed          Reason = "signed_body" // the client signed the body: another one would be refused
-	Draining        Reason = "drain"
 	Overloaded      Reason = "bytes_in_flight"
 )
 
