@@ -61,13 +61,13 @@ func singles(t *testing.T) []single {
 	return all
 }
 
-// Every recorded single request, as it is and with two results behind it that all
-// the same say much: whatever stands beside a result stays as it came, byte for
-// byte, and breaks no rule of the provider that it did not break before.
+// Every recorded single request, as it is, with two long results behind it, and
+// with all its texts made long: whatever stands beside a result stays as it came,
+// byte for byte, and breaks no rule of the provider that it did not break before.
 func TestLawOnRecordedSingles(t *testing.T) {
 	names := lineups()[len(lineups())-1].names
 	seen := map[string]bool{}
-	var rewritten atomic.Int64
+	var rewritten, beside atomic.Int64
 	played := levels
 	if !alone { // the race detector makes the judges slow
 		played = []store.Level{store.Metadata}
@@ -80,7 +80,7 @@ func TestLawOnRecordedSingles(t *testing.T) {
 			each.Run(s.ID, func(t *testing.T) {
 				t.Parallel()
 				d := transcript.Detect(s.Endpoint, false)
-				for _, body := range [][]byte{s.Body, longer(t, d, s.Body)} {
+				for _, body := range [][]byte{s.Body, longer(t, d, s.Body), longer(t, d, grown(t, "", s.Body))} {
 					for _, level := range played {
 						st := newStore()
 						p := componenttest.Player{Dialect: d, New: func() *pipeline.Engine {
@@ -91,6 +91,12 @@ func TestLawOnRecordedSingles(t *testing.T) {
 						w := promptcache.Wire(d)
 						if v := append(provider.Added(w, body, out), provider.Altered(w, body, out)...); len(v) > 0 {
 							t.Errorf("level %s: %v", level, v)
+						}
+						for _, r := range mixed(t, body) {
+							beside.Add(1)
+							if !bytes.Contains(out, r) {
+								t.Errorf("level %s: a result that is not text alone was changed: %.300s", level, r)
+							}
 						}
 						if len(out) < len(body) {
 							rewritten.Add(1)
@@ -111,7 +117,10 @@ func TestLawOnRecordedSingles(t *testing.T) {
 			t.Errorf("no recorded request has %s", f)
 		}
 	}
-	if n := int(rewritten.Load()); n < 100*len(played) {
+	if beside.Load() == 0 {
+		t.Error("no result has a part that is not text")
+	}
+	if n := int(rewritten.Load()); n < 200*len(played) {
 		t.Errorf("only %d were rewritten", n)
 	}
 }
@@ -120,11 +129,7 @@ func TestLawOnRecordedSingles(t *testing.T) {
 // the same rows.
 func longer(t *testing.T, d transcript.Dialect, body []byte) []byte {
 	t.Helper()
-	var rows strings.Builder
-	for i := range 60 {
-		fmt.Fprintf(&rows, "internal/shiftplan/roster_%d.go:%d: the shift of row %d ends before it starts\n", i/20, 10+i, i*37)
-	}
-	text, err := json.Marshal(rows.String())
+	text, err := json.Marshal(rows())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +163,102 @@ func longer(t *testing.T, d transcript.Dialect, body []byte) []byte {
 		added = added[1:]
 	}
 	return append(append(bytes.Clone(body[:at]), added...), body[at:]...)
+}
+
+// rows are what a search prints.
+func rows() string {
+	var b strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&b, "internal/shiftplan/roster_%d.go:%d: the shift of row %d ends before it starts\n", i/20, 10+i, i*37)
+	}
+	return b.String()
+}
+
+// grown is a value with the rows behind each text in it, whoever wrote it.
+func grown(t *testing.T, key string, v json.RawMessage) json.RawMessage {
+	t.Helper()
+	switch v[0] {
+	case '"':
+		switch key {
+		case "text", "content", "output", "thinking", "signature", "encrypted_content", "summary", "error", "stdout", "instructions", "system":
+			// Of several parts each is cleaned by itself, and not folded.
+			text, err := json.Marshal("\n\x1b[32mfound:\x1b[0m\r\n" + rows())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return append(bytes.Clone(v[:len(v)-1]), text[1:]...)
+		}
+		return v
+	case '[', '{':
+		var out []byte
+		last := 0
+		dec := json.NewDecoder(bytes.NewReader(v))
+		if _, err := dec.Token(); err != nil {
+			t.Fatal(err)
+		}
+		for dec.More() {
+			if v[0] == '{' {
+				name, err := dec.Token()
+				if err != nil {
+					t.Fatal(err)
+				}
+				key = name.(string)
+			}
+			var inner json.RawMessage
+			if err := dec.Decode(&inner); err != nil {
+				t.Fatal(err)
+			}
+			end := int(dec.InputOffset())
+			out = append(append(out, v[last:end-len(inner)]...), grown(t, key, inner)...)
+			last = end
+		}
+		return append(out, v[last:]...)
+	}
+	return v
+}
+
+// mixed are the results of a request that have a part that is not text.
+func mixed(t *testing.T, body []byte) []json.RawMessage {
+	t.Helper()
+	var req struct{ Messages, Input json.RawMessage }
+	if err := json.Unmarshal(body, &req); err != nil {
+		t.Fatal(err)
+	}
+	var found []json.RawMessage
+	var look func(list json.RawMessage)
+	look = func(list json.RawMessage) {
+		var elements []json.RawMessage
+		if json.Unmarshal(list, &elements) != nil {
+			return // a string in its place
+		}
+		for _, raw := range elements {
+			var e struct {
+				Type, Role      string
+				Content, Output json.RawMessage
+			}
+			if err := json.Unmarshal(raw, &e); err != nil {
+				t.Fatal(err)
+			}
+			var parts []struct{ Type string }
+			if e.Type != "tool_result" && e.Role != "tool" && !strings.HasSuffix(e.Type, "_call_output") {
+				look(e.Content)
+				continue
+			}
+			if len(e.Output) > 0 {
+				e.Content = e.Output
+			}
+			_ = json.Unmarshal(e.Content, &parts) // a string is no list
+			for _, p := range parts {
+				if !strings.HasSuffix(p.Type, "text") {
+					found = append(found, raw)
+					break
+				}
+			}
+		}
+	}
+	look(req.Messages)
+	look(req.Input)
+	return found
 }
 
 // endOfList is where the list that is a member of a request ends, or -1.

@@ -221,10 +221,8 @@ func refuseWebSockets() (*routev3.Route, error) {
 		Name: websocket,
 		Match: &routev3.RouteMatch{
 			PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"},
-			Headers: []*routev3.HeaderMatcher{
-				{Name: ":method", HeaderMatchSpecifier: exactly(http.MethodGet, false)},
-				{Name: "upgrade", HeaderMatchSpecifier: exactly(websocket, true)},
-			},
+			// Envoy takes the header off what is no such request.
+			Headers: []*routev3.HeaderMatcher{{Name: "upgrade", HeaderMatchSpecifier: exactly(websocket, true)}},
 		},
 		Action:               &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: http.StatusUpgradeRequired}},
 		TypedPerFilterConfig: map[string]*anypb.Any{FilterName: disabled},

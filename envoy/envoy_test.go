@@ -218,6 +218,7 @@ func TestWebSocketsAreRefused(t *testing.T) {
 	}{
 		{http.MethodGet, "/v1/responses", "Upgrade", "websocket", http.StatusUpgradeRequired},
 		{http.MethodGet, "/openai/v1/responses", "keep-alive, Upgrade", "WebSocket", http.StatusUpgradeRequired},
+		{http.MethodPost, "/v1/responses", "Upgrade", "websocket", http.StatusUpgradeRequired},
 		{http.MethodGet, "/v1/responses", "Upgrade", "other", http.StatusForbidden},
 		{http.MethodGet, "/v1/responses", "", "", http.StatusOK},
 		{http.MethodPost, "/v1/responses", "", "websocket", http.StatusOK},

@@ -3,6 +3,7 @@ package agents
 import (
 	"bytes"
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,6 +57,17 @@ type bench struct {
 	home, work string
 	env        []string
 	said       string // all that the agent printed
+}
+
+// Nothing but this machine is in reach of the agents.
+func TestNobodyIsReached(t *testing.T) {
+	if os.Getenv("TRIMTAB_AGENTS") == "" {
+		t.Skip("real agents are run by `make test-tools`")
+	}
+	all, err := net.Interfaces()
+	if err != nil || len(all) != 1 || all[0].Flags&net.FlagLoopback == 0 {
+		t.Fatalf("the interfaces are %v, %v", all, err)
+	}
 }
 
 func TestAgents(t *testing.T) {

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,7 +59,7 @@ func runClaudeCode(t *testing.T, b *bench) {
 func checkClaudeCode(t *testing.T, b *bench) {
 	counts, betas, thinking := 0, 0, 0
 	for _, r := range b.Provider.Received() {
-		if r.Path == "/v1/messages/count_tokens" {
+		if r.Path == "/v1/messages/count_tokens" && r.Status == http.StatusOK {
 			counts++
 		}
 		if r.Query == "beta=true" {

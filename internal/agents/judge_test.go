@@ -91,14 +91,16 @@ func pairUp(t *testing.T, b *bench, wire promptcache.Wire) []passed {
 	for _, fits := range []func(p passed, after []byte) bool{
 		func(p passed, after []byte) bool { return bytes.Equal(p.before, after) },
 		func(p passed, after []byte) bool {
-			return len(after) < len(p.before) && len(provider.Altered(wire, p.before, after)) == 0 && len(provider.Added(wire, p.before, after)) == 0
+			_, err := componenttest.Edits(transcript.Dialect(wire), p.before, after)
+			return err == nil && len(after) < len(p.before) && len(provider.Altered(wire, p.before, after)) == 0 && len(provider.Added(wire, p.before, after)) == 0
 		},
 	} {
 		var left []provider.Received
 		for _, r := range received {
 			after := decoded(t, r.Header, r.Body)
 			i := slices.IndexFunc(waiting, func(p passed) bool {
-				return p.sent.Method == r.Method && p.sent.URL.Path == r.Path && p.sent.URL.RawQuery == r.Query && fits(p, after)
+				return p.sent.Method == r.Method && p.sent.URL.Path == r.Path && p.sent.URL.RawQuery == r.Query &&
+					p.sent.UserAgent() == r.Header.Get("User-Agent") && fits(p, after)
 			})
 			if i < 0 {
 				left = append(left, r)

@@ -44,7 +44,7 @@ func writeWorkspace(t *testing.T, dir string) {
 func corrected(t *testing.T, dir string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "shiftplan/roster.py"))
-	if err != nil || !strings.Contains(string(text), right) {
+	if err != nil || !strings.Contains(string(text), right+"\n") {
 		t.Errorf("the file was not edited: %v", err)
 	}
 }

@@ -232,6 +232,48 @@ func TestScriptAndRecords(t *testing.T) {
 	}
 }
 
+// A request that does not declare what the script calls gets a text.
+func TestScriptCallsDeclaredToolsAlone(t *testing.T) {
+	s := start(t, Config{Script: []Answer{{Calls: []Call{{Name: "run", Input: "{}"}}}}})
+	with := func(name string) string {
+		return `{"model":"m","tools":[{"type":"function","function":{"name":"` + name + `","parameters":{}}}],"messages":[{"role":"user","content":"a"}]}`
+	}
+	for name, want := range map[string]string{"run": `"finish_reason":"tool_calls"`, "walk": `"finish_reason":"stop"`} {
+		if _, answer, _ := post(t, s.URL+"/v1/chat/completions?a=b", with(name)); !strings.Contains(string(answer), want) {
+			t.Errorf("with the tool %s: %s", name, answer)
+		}
+	}
+	if got := s.Received(); got[0].Query != "a=b" {
+		t.Errorf("the query is %q", got[0].Query)
+	}
+}
+
+func TestModels(t *testing.T) {
+	s := start(t, Config{})
+	for _, c := range []struct{ query, version, want string }{
+		{"", "", `{"object":"list","data":[{"id":"`},
+		{"", "2023-06-01", `"has_more":false`},
+		{"?client_version=1", "", `{"models":[]}`},
+	} {
+		req, err := http.NewRequest(http.MethodGet, s.URL+"/v1/models"+c.query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.version != "" {
+			req.Header.Set("anthropic-version", c.version)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != 200 || !strings.Contains(string(answer), c.want) {
+			t.Errorf("%q %q: %d %s, %v", c.query, c.version, resp.StatusCode, answer, err)
+		}
+	}
+}
+
 // The same request gets the same answer, from any provider.
 func TestDeterministic(t *testing.T) {
 	clock := func() time.Time { return time.Unix(5, 0) }
