@@ -16,6 +16,7 @@ type Filter struct {
 	keeps      []*pattern // lines that no stage cuts
 	gates      gates
 	uncapped   bool // of a failure all is kept, however long it is
+	verbatim   bool // the text stays as it is, always
 	stages     []stage
 }
 

@@ -54,7 +54,9 @@ func TestFixtures(t *testing.T) {
 	known := map[string]bool{}
 	for _, f := range set.Filters() {
 		known[f.ID] = true
-		if k := has[f.ID]; !k[FixtureOK] || !k[FixtureFail] {
+		if k := has[f.ID]; f.verbatim && !k[FixtureSame] {
+			t.Errorf("filter %s needs a fixture of kind same", f.ID)
+		} else if !f.verbatim && (!k[FixtureOK] || !k[FixtureFail]) {
 			t.Errorf("filter %s needs a fixture of kind ok and one of kind fail", f.ID)
 		}
 	}

@@ -231,6 +231,7 @@ func (l *loader) filter(n *yaml.Node) *Filter {
 		"fail_signals": func(n *yaml.Node) { f.fails = l.patterns(n, "fail_signals") },
 		"keep_always":  func(n *yaml.Node) { f.keeps = l.patterns(n, "keep_always") },
 		"on_failure":   func(n *yaml.Node) { f.uncapped = l.choice(n, "on_failure", "verbatim_cap", "verbatim") == 1 },
+		"verbatim":     func(n *yaml.Node) { f.verbatim = l.flag(n, "verbatim") },
 		"gates":        func(n *yaml.Node) { f.gates = l.gates(n) },
 		"stages":       func(n *yaml.Node) { f.stages = l.stages(n) },
 	})
@@ -241,8 +242,10 @@ func (l *loader) filter(n *yaml.Node) *Filter {
 		l.fail(n, "about must say in one line what the filter leaves out")
 	case len(f.match) == 0:
 		l.fail(n, "it has no match")
-	case len(f.stages) == 0 && len(f.delegate) == 0:
-		l.fail(n, "it has neither stages nor delegate")
+	case f.verbatim && len(f.stages)+len(f.delegate) > 0:
+		l.fail(n, "it is verbatim, so it can have neither stages nor delegate")
+	case len(f.stages) == 0 && len(f.delegate) == 0 && !f.verbatim:
+		l.fail(n, "it has neither stages nor delegate; write verbatim: true if its text is to stay as it is")
 	}
 	for _, p := range f.delegate {
 		if p.group("cmd") < 0 {
@@ -360,6 +363,9 @@ func (l *loader) stage(v verb, n *yaml.Node) stage {
 		k["min"], k["head"], k["tail"] = count("min", &s.min, 1), count("head", &s.head, 0), count("tail", &s.tail, 0)
 		k["start"], k["end"], k["until"], k["while"] = list("start", &s.start), list("end", &s.end), list("until", &s.until), list("while", &s.while)
 		k["if"], k["unless"] = list("if", &s.has), list("unless", &s.unless)
+		k["max"] = count("max", &s.max, 0)
+		k["per"] = func(n *yaml.Node) { s.per = l.text(n, "per") }
+		k["same"] = func(n *yaml.Node) { s.same = l.pair(n) }
 	case dedupe:
 		re()
 		k["min"] = count("min", &s.min, 2)
@@ -380,6 +386,7 @@ func (l *loader) stage(v verb, n *yaml.Node) stage {
 		re()
 		s.min, s.head = 4, 1
 		k["min"], k["head"] = count("min", &s.min, 2), count("head", &s.head, 1)
+		k["while"] = list("while", &s.while)
 	case limit:
 		re()
 		k["max"], k["tail"] = count("max", &s.max, 0), count("tail", &s.tail, 0)
@@ -434,16 +441,17 @@ func (l *loader) checkStage(n *yaml.Node, s *stage) {
 	if needsRE && len(s.re) == 0 {
 		l.fail(n, "%s has no re", name)
 	}
-	groups := append([]string{}, s.same[0], s.same[1], s.per)
-	if s.verb == group {
-		groups = append(groups, "at")
-	}
-	for _, g := range groups {
-		for _, p := range s.re {
-			if g != "" && p.group(g) < 0 {
-				l.fail(n, "%s: %q has no group (?P<%s>...)", name, p.source, g)
-			}
+	switch s.verb {
+	case group:
+		l.checkGroups(n, name, s.re, "at")
+	case blocks:
+		l.checkGroups(n, name, s.start, s.per, s.same[0])
+		l.checkGroups(n, name, s.while, s.same[1])
+		if s.same[0] != "" && len(s.while) == 0 {
+			l.fail(n, "blocks: same compares a group of start with one of while")
 		}
+	default:
+		l.checkGroups(n, name, s.re, s.same[0], s.same[1], s.per)
 	}
 	switch s.verb {
 	case blocks:
@@ -487,6 +495,17 @@ func (l *loader) checkStage(n *yaml.Node, s *stage) {
 	case dedupe, headtail:
 	default:
 		l.fail(n, "%s can't be trusted; want drop, fold, limit, blocks, dedupe or headtail", name)
+	}
+}
+
+// checkGroups checks that expressions have the groups that a stage names.
+func (l *loader) checkGroups(n *yaml.Node, stage string, ps []*pattern, groups ...string) {
+	for _, g := range groups {
+		for _, p := range ps {
+			if g != "" && p.group(g) < 0 {
+				l.fail(n, "%s: %q has no group (?P<%s>...)", stage, p.source, g)
+			}
+		}
 	}
 }
 

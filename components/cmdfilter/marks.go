@@ -239,7 +239,7 @@ func (t *text) after() map[int][][]pipeline.Piece {
 					size += at[n].to - at[n].from + 1
 					n++
 				}
-				mark := []pipeline.Piece{literal(pipeline.MarkStart + "cut " + countOf(n) + " from here on, same text at:")}
+				mark := []pipeline.Piece{literal(pipeline.MarkStart + "cut " + countOf(n*g.lines) + " from here on, same text at:")}
 				for _, p := range at[:n] {
 					mark = append(mark, literal(" "), pipeline.Piece{Kind: pipeline.Keep, From: p.from, To: p.to})
 				}

@@ -42,6 +42,9 @@ func (s *Set) run(class classify.Class, all string, marked func() bool) result {
 	if f = s.delegated(f, all, 0); f == nil {
 		return result{gate: GateNoFilter}
 	}
+	if f.verbatim {
+		return result{gate: GateState, filters: []*Filter{f}}
+	}
 	r := result{filters: []*Filter{f}, before: tokens.Estimate(all)}
 	switch {
 	case r.before < f.gates.minTokens:
@@ -239,7 +242,7 @@ func (s *Set) runParts(class classify.Class, all string, marked func() bool) res
 		if gate != "" || !filterableSub(&parts[i]) {
 			continue
 		}
-		if f = s.delegated(f, all[from:to], 0); f == nil {
+		if f = s.delegated(f, all[from:to], 0); f == nil || f.verbatim {
 			continue
 		}
 		failed := r.failed

@@ -11,7 +11,8 @@ type reason struct {
 
 // places are where else the text of a line stood.
 type places struct {
-	after int      // the line that is kept
+	after int      // the last line of the one that is kept
+	lines int      // that stand at each place
 	at    []placed // of the others, in order
 }
 
@@ -208,6 +209,7 @@ func (t *text) foldRun(s *stage, from, to, n int) {
 }
 
 func (t *text) blocks(s *stage, sections []span) {
+	seen := map[string]int{} // blocks so far, by what per names
 	for _, sec := range sections {
 		for i := sec.from; i < sec.to; {
 			if t.cut[i] != 0 || !anyMatch(s.start, t.lines[i].view) {
@@ -219,10 +221,26 @@ func (t *text) blocks(s *stage, sections []span) {
 				i++
 				continue
 			}
-			t.block(s, i, end)
+			t.block(s, i, end, seen)
 			i = end
 		}
 	}
+}
+
+// goesOn says that a line belongs to the block that begins with another.
+func (s *stage) goesOn(start, view string) bool {
+	if s.same[0] == "" {
+		return anyMatch(s.while, view)
+	}
+	key := named(s.start, s.same[0], start)
+	for _, p := range s.while {
+		if g := p.groups(view); g != nil {
+			if i := 2 * p.group(s.same[1]); g[i] >= 0 && view[g[i]:g[i+1]] == key {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // blockEnd is behind the last line of the block that starts at i.
@@ -238,19 +256,28 @@ func (t *text) blockEnd(s *stage, i, hi int) (end int, ok bool) {
 			if anyMatch(s.until, view) {
 				return j, true
 			}
-		case !anyMatch(s.while, view):
+		case !s.goesOn(t.lines[i].view, view):
 			return j, true
 		}
 	}
 	return hi, len(s.end) == 0
 }
 
-func (t *text) block(s *stage, from, to int) {
+func (t *text) block(s *stage, from, to int, seen map[string]int) {
 	has := len(s.has) == 0
 	for i := from; i < to; i++ {
 		view := t.lines[i].view
 		has = has || anyMatch(s.has, view)
 		if anyMatch(s.unless, view) {
+			return
+		}
+	}
+	if has && s.max > 0 {
+		key := ""
+		if s.per != "" {
+			key = named(s.start, s.per, t.lines[from].view)
+		}
+		if seen[key]++; seen[key] <= s.max {
 			return
 		}
 	}
@@ -497,7 +524,8 @@ func (t *text) prefix(s *stage, i int) (n int, head string) {
 
 func (t *text) group(s *stage, sections []span) {
 	type set struct {
-		lines []int
+		lines []int // the first ones
+		of    int   // lines that each is long
 		at    []placed
 	}
 	index := map[string]int{}
@@ -511,11 +539,16 @@ func (t *text) group(s *stage, sections []span) {
 			if !ok {
 				continue
 			}
+			n := 1
+			for len(s.while) > 0 && i+n < sec.to && t.cut[i+n] == 0 && !t.kept(i+n) && anyMatch(s.while, t.lines[i+n].view) {
+				key += "\x00" + t.lines[i+n].view
+				n++
+			}
 			j, known := index[key]
 			if !known {
 				j = len(sets)
 				index[key] = j
-				sets = append(sets, set{})
+				sets = append(sets, set{of: n})
 			}
 			sets[j].lines, sets[j].at = append(sets[j].lines, i), append(sets[j].at, at)
 		}
@@ -525,12 +558,15 @@ func (t *text) group(s *stage, sections []span) {
 		if len(set.lines)-s.head < s.min {
 			continue
 		}
-		r.groups = append(r.groups, places{after: set.lines[s.head-1], at: set.at[s.head:]})
-		for _, i := range set.lines[:s.head] {
-			t.known[i] |= askedKeep | isKept
-		}
-		for _, i := range set.lines[s.head:] {
-			t.remove(i)
+		r.groups = append(r.groups, places{after: set.lines[s.head-1] + set.of - 1, lines: set.of, at: set.at[s.head:]})
+		for k, from := range set.lines {
+			for i := from; i < from+set.of; i++ {
+				if k < s.head {
+					t.known[i] |= askedKeep | isKept
+				} else {
+					t.remove(i)
+				}
+			}
 		}
 	}
 }
