@@ -240,7 +240,16 @@ func (s *Set) checkSignals(in string, out forwarded, fail func(string, ...any)) 
 	}
 	t := out.result.text
 	for i, l := range t.lines {
-		if t.cut[i] != 0 && s.signals.in(l.view) && !t.by(i).trusted && !hasLine(out.text, in[l.from:l.to]) {
+		if t.cut[i] == 0 || !s.signals.in(l.view) {
+			continue
+		}
+		if t.by(i).verb == group {
+			if _, at, ok := t.place(t.by(i), i); ok && !strings.Contains(out.text, " "+in[at.from:at.to]) {
+				fail("no mark names the place of a line that reports a failure: %s", l.view)
+			}
+			continue
+		}
+		if !t.by(i).trusted && !hasLine(out.text, in[l.from:l.to]) {
 			fail("a line that reports a failure is missing: %s", l.view)
 		}
 	}

@@ -120,7 +120,7 @@ func (t *text) apply(f *Filter, lo, hi int, failed *bool) pipeline.Gate {
 			}
 		}
 	}
-	t.keeps = [][]*pattern{f.keeps, f.needs, f.fails}
+	t.keeps, t.asked = [][]*pattern{f.keeps, f.needs, f.fails}, [][]*pattern{f.keeps, f.needs}
 	ran := false
 	for i := range f.stages {
 		s := &f.stages[i]

@@ -29,6 +29,7 @@ type text struct {
 	skipBy []uint16
 
 	keeps   [][]*pattern
+	asked   [][]*pattern // those of keeps that bind a stage that loses nothing, too
 	signals *signals
 	known   []uint8 // by line: what was worked out about it
 	reasons []reason
@@ -40,6 +41,7 @@ const (
 	isKept
 	askedSignal
 	isSignal
+	isFirst // of a group
 )
 
 func newText(all string, s *signals) *text {
@@ -532,7 +534,7 @@ func (t *text) group(s *stage, sections []span) {
 	var sets []set
 	for _, sec := range sections {
 		for i := sec.from; i < sec.to; i++ {
-			if t.cut[i] != 0 || t.kept(i) {
+			if !t.groupable(i) {
 				continue
 			}
 			key, at, ok := t.place(s, i)
@@ -540,7 +542,7 @@ func (t *text) group(s *stage, sections []span) {
 				continue
 			}
 			n := 1
-			for len(s.while) > 0 && i+n < sec.to && t.cut[i+n] == 0 && !t.kept(i+n) && anyMatch(s.while, t.lines[i+n].view) {
+			for len(s.while) > 0 && i+n < sec.to && t.groupable(i+n) && anyMatch(s.while, t.lines[i+n].view) {
 				key += "\x00" + t.lines[i+n].view
 				n++
 			}
@@ -562,13 +564,27 @@ func (t *text) group(s *stage, sections []span) {
 		for k, from := range set.lines {
 			for i := from; i < from+set.of; i++ {
 				if k < s.head {
-					t.known[i] |= askedKeep | isKept
+					t.known[i] |= askedKeep | isKept | isFirst
 				} else {
 					t.remove(i)
 				}
 			}
 		}
 	}
+}
+
+// groupable says that line i may be cut if its text stands elsewhere: it need not
+// be free, since nothing is lost.
+func (t *text) groupable(i int) bool {
+	if t.cut[i] != 0 || t.known[i]&isFirst != 0 {
+		return false
+	}
+	for _, ps := range t.asked {
+		if anyMatch(ps, t.lines[i].view) {
+			return false
+		}
+	}
+	return true
 }
 
 // place takes the place off a line: what is left is what lines are grouped by.
