@@ -1,6 +1,7 @@
 package extproc
 
 import (
+	filterpb "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
 	extprocpb "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
@@ -123,8 +124,15 @@ func nextField(wire []byte) (field []byte, number protowire.Number, value []byte
 // over itself, not a copy.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	m, ok := v.(*extprocpb.ProcessingResponse)
-	if !ok {
+	switch {
+	case !ok:
 		return c.CodecV2.Marshal(v)
+	case m == passAnswer.message:
+		return mem.BufferSlice{passAnswer.wire}, nil
+	case m == readAnswer.message:
+		return mem.BufferSlice{readAnswer.wire}, nil
+	case m == nextChunk.message:
+		return mem.BufferSlice{nextChunk.wire}, nil
 	}
 	body := m.GetRequestBody().GetResponse().GetBodyMutation().GetBody()
 	if len(body) < largeMessage {
@@ -181,4 +189,38 @@ func without(m proto.Message, number protowire.Number) proto.Message {
 		return true
 	})
 	return to.Interface()
+}
+
+// fixed is an answer that is always the same, written once. A streamed answer of the
+// provider waits for it.
+type fixed struct {
+	message *extprocpb.ProcessingResponse // must not be changed
+	wire    mem.SliceBuffer
+}
+
+var (
+	// passAnswer lets the provider's answer go on without its body being shown.
+	passAnswer = newFixed(&extprocpb.ProcessingResponse{
+		Response: &extprocpb.ProcessingResponse_ResponseHeaders{ResponseHeaders: &extprocpb.HeadersResponse{}},
+	})
+	// readAnswer asks for the body of the provider's answer, chunk by chunk.
+	readAnswer = newFixed(&extprocpb.ProcessingResponse{
+		Response: &extprocpb.ProcessingResponse_ResponseHeaders{ResponseHeaders: &extprocpb.HeadersResponse{}},
+		ModeOverride: &filterpb.ProcessingMode{
+			ResponseHeaderMode: filterpb.ProcessingMode_SEND,
+			ResponseBodyMode:   filterpb.ProcessingMode_STREAMED,
+		},
+	})
+	// nextChunk lets a chunk go on.
+	nextChunk = newFixed(&extprocpb.ProcessingResponse{
+		Response: &extprocpb.ProcessingResponse_ResponseBody{ResponseBody: &extprocpb.BodyResponse{}},
+	})
+)
+
+func newFixed(m *extprocpb.ProcessingResponse) fixed {
+	wire, err := proto.Marshal(m)
+	if err != nil {
+		panic(err) // it is written above
+	}
+	return fixed{m, wire}
 }

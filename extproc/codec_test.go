@@ -184,6 +184,21 @@ func bodyMessage(body []byte) *extprocpb.ProcessingRequest {
 	return &extprocpb.ProcessingRequest{Request: &extprocpb.ProcessingRequest_RequestBody{RequestBody: &extprocpb.HttpBody{Body: body}}}
 }
 
+// The answers that are written once are written as they are, and stay so.
+func TestFixedAnswers(t *testing.T) {
+	for _, f := range []fixed{passAnswer, readAnswer, nextChunk} {
+		before := proto.CloneOf(f.message)
+		for range 2 {
+			out, err := testCodec().Marshal(f.message)
+			got := &extprocpb.ProcessingResponse{}
+			if err != nil || proto.Unmarshal(out.Materialize(), got) != nil || !proto.Equal(got, before) {
+				t.Fatalf("%v: %v, want %v", err, got, before)
+			}
+			out.Free()
+		}
+	}
+}
+
 // FuzzCodec: any bytes are read, or refused, as protobuf's own reader does it.
 func FuzzCodec(f *testing.F) {
 	wire, err := proto.Marshal(bodyMessage([]byte("body")))

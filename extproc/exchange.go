@@ -31,7 +31,7 @@ type exchange struct {
 	summary   Summary
 	began     time.Time // of the message that is being answered
 	body      bool      // the body has been seen
-	told      bool      // what is known has been told to Envoy
+	told      bool      // Envoy has been told what was done to the request
 
 	answerEncoding string
 	reading        *answer

@@ -1,7 +1,6 @@
 package extproc
 
 import (
-	"mime"
 	"strconv"
 	"strings"
 
@@ -16,15 +15,33 @@ type headers map[string]string
 func readHeaders(m *corev3.HeaderMap) headers {
 	h := make(headers, len(m.GetHeaders()))
 	for _, v := range m.GetHeaders() {
-		value := v.GetValue()
-		if raw := v.GetRawValue(); len(raw) > 0 {
-			value = string(raw)
-		}
-		if name := strings.ToLower(v.GetKey()); h[name] == "" {
-			h[name] = value
+		h.add(strings.ToLower(v.GetKey()), v)
+	}
+	return h
+}
+
+// answerHeaders are the headers of an answer that are looked at. They are all that
+// is read, since an answer's first byte waits for it.
+func answerHeaders(m *corev3.HeaderMap) headers {
+	h := make(headers, 3)
+	for _, v := range m.GetHeaders() {
+		switch name := strings.ToLower(v.GetKey()); name {
+		case ":status", "content-type", "content-encoding":
+			h.add(name, v)
 		}
 	}
 	return h
+}
+
+func (h headers) add(name string, v *corev3.HeaderValue) {
+	if h[name] != "" {
+		return
+	}
+	if raw := v.GetRawValue(); len(raw) > 0 {
+		h[name] = string(raw)
+	} else {
+		h[name] = v.GetValue()
+	}
 }
 
 // path is the request's path without its query.
@@ -59,8 +76,9 @@ func (h headers) encoding() string {
 
 // readable says that an answer of this content type may hold a bill.
 func (h headers) readable() bool {
-	kind, _, err := mime.ParseMediaType(h["content-type"])
-	return err == nil && (kind == "application/json" || kind == "text/event-stream" || strings.HasSuffix(kind, "+json"))
+	kind, _, _ := strings.Cut(h["content-type"], ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	return kind == "application/json" || kind == "text/event-stream" || strings.HasSuffix(kind, "+json")
 }
 
 // signed says that the client has signed or hashed the body, so that another one

@@ -146,7 +146,6 @@ func (x *exchange) requestBody(m *extprocpb.HttpBody) *extprocpb.ProcessingRespo
 	if first && x.mode != ModeNone {
 		resp.Response = x.rewrite(m)
 	}
-	x.told = true
 	return &extprocpb.ProcessingResponse{
 		Response:        &extprocpb.ProcessingResponse_RequestBody{RequestBody: resp},
 		DynamicMetadata: x.metadata(),

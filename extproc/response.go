@@ -1,7 +1,6 @@
 package extproc
 
 import (
-	filterpb "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
 	extprocpb "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
 
 	"github.com/trimtab-io/trimtab/pipeline/transcript"
@@ -14,25 +13,20 @@ const lastChunk = 256 << 10
 
 // responseHeaders asks for the answer's body where a bill may be in it.
 func (x *exchange) responseHeaders(m *extprocpb.HttpHeaders) *extprocpb.ProcessingResponse {
-	h := readHeaders(m.GetHeaders())
+	h := answerHeaders(m.GetHeaders())
 	x.summary.Status = h.status()
 	x.responded = x.s.opt.Now()
-	resp := &extprocpb.ProcessingResponse{
-		Response: &extprocpb.ProcessingResponse_ResponseHeaders{ResponseHeaders: &extprocpb.HeadersResponse{}},
-	}
-	if !x.told {
-		resp.DynamicMetadata = x.metadata()
-	}
+	resp := passAnswer.message
 	if why := x.readable(h, m.GetEndOfStream()); why != "" {
 		x.summary.UsageOutcome = why
+	} else {
+		x.reading = newAnswer(x.answerEncoding)
+		resp = readAnswer.message
+	}
+	if x.told {
 		return resp
 	}
-	x.reading = newAnswer(x.answerEncoding)
-	resp.ModeOverride = &filterpb.ProcessingMode{
-		ResponseHeaderMode: filterpb.ProcessingMode_SEND,
-		ResponseBodyMode:   filterpb.ProcessingMode_STREAMED,
-	}
-	return resp
+	return &extprocpb.ProcessingResponse{Response: resp.GetResponse(), ModeOverride: resp.GetModeOverride(), DynamicMetadata: x.metadata()}
 }
 
 // readable says why an answer is not read; "" if it is.
@@ -56,17 +50,14 @@ func (x *exchange) readable(h headers, empty bool) string {
 // responseBody lets each chunk go on at once and reads it afterwards, so that
 // reading never holds up the answer.
 func (x *exchange) responseBody(m *extprocpb.HttpBody) *extprocpb.ProcessingResponse {
-	resp := &extprocpb.ProcessingResponse{
-		Response: &extprocpb.ProcessingResponse_ResponseBody{ResponseBody: &extprocpb.BodyResponse{}},
-	}
 	switch chunk := m.GetBody(); {
 	case x.reading == nil:
 	case m.GetEndOfStream() && len(chunk) <= lastChunk:
 		x.reading.write(chunk)
 		x.billed()
-		resp.DynamicMetadata = x.metadata()
+		return &extprocpb.ProcessingResponse{Response: nextChunk.message.GetResponse(), DynamicMetadata: x.metadata()}
 	case len(chunk) > 0:
 		x.chunk = chunk
 	}
-	return resp
+	return nextChunk.message
 }

@@ -79,7 +79,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // events is how many a stream has.
-const events = 40
+const events = 20
 
 func event(i int) string {
 	switch i {
