@@ -122,17 +122,23 @@ func (t *text) putBack(g span, of func(*stage) bool) {
 	}
 }
 
-// whats are the texts of the stages that mark each of their gaps; empty if none
-// of them cut in g.
+// whats are the texts of the stages that cut in a segment; empty if none of them
+// marks each of its gaps.
 func (t *text) whats(g span) string {
 	var list []string
+	each := false
 	for i := g.from; i < g.to; i++ {
 		if t.cut[i] == 0 {
 			continue
 		}
-		if s := t.by(i); !s.scattered() && s.verb != group && !slices.Contains(list, s.what) {
+		s := t.by(i)
+		each = each || !s.scattered() && s.verb != group
+		if !slices.Contains(list, s.what) {
 			list = append(list, s.what)
 		}
+	}
+	if !each {
+		return ""
 	}
 	return strings.Join(list, ", ")
 }
