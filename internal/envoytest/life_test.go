@@ -218,17 +218,10 @@ func TestReloadsUnderLoad(t *testing.T) {
 		case <-time.After(60 * time.Millisecond):
 		}
 	}
-	resp, err := http.Get("http://" + rig.Admin() + "/stats")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var stats map[string]any
-	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
-		t.Fatal(err)
-	}
-	if number(stats["config_loads"]) < 3 || number(stats["config_refused"]) < 2 || number(stats["prefix_violations"]) != 0 || number(stats["requests"]) != float64(requests.Load()) {
-		t.Errorf("%v loaded, %v refused, %v violations, %v requests", stats["config_loads"], stats["config_refused"], stats["prefix_violations"], stats["requests"])
+	awaitStat(t, rig, "all requests", func(s map[string]any) bool { return number(s["requests"]) == float64(requests.Load()) })
+	stats := statistics(t, rig)
+	if number(stats["config_loads"]) < 3 || number(stats["config_refused"]) < 2 || number(stats["prefix_violations"]) != 0 {
+		t.Errorf("%v loaded, %v refused, %v violations", stats["config_loads"], stats["config_refused"], stats["prefix_violations"])
 	}
 	cancel()
 	if err := <-waited; err != nil {
