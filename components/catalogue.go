@@ -10,6 +10,7 @@ import (
 	"github.com/trimtab-io/trimtab/components/cmdfilter"
 	"github.com/trimtab-io/trimtab/components/format"
 	"github.com/trimtab-io/trimtab/components/gutter"
+	"github.com/trimtab-io/trimtab/components/linecap"
 	"github.com/trimtab-io/trimtab/components/mask"
 	"github.com/trimtab-io/trimtab/components/searchfold"
 	"github.com/trimtab-io/trimtab/components/textclean"
@@ -23,6 +24,7 @@ func Catalogue() []Entry {
 	return []Entry{
 		entry("textclean", textclean.New),
 		entry("cmdfilter", cmdfilter.New),
+		entry("linecap", linecap.New),
 		entry("format", format.New),
 		entry("backref", backref.New),
 		entry("gutter", gutter.New),

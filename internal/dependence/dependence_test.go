@@ -145,6 +145,7 @@ func witness(canary string) componenttest.Script {
 			call("d", "Read", `{"file_path":"src/a.go"}`, numbered.String()),
 			call("j", "list_items", `{}`, `[{"id": 1, "name": "`+canary+`", "tags": ["a", "b"]}, {"id": 2, "name": "second", "tags": ["c", "d"]}]`),
 			call("p", "Bash", `{"command":"git push"}`, strings.Repeat("remote: Counting objects: 100% (25/25), done.\n", 20)+"To example.org/"+canary+"\n"),
+			call("l", "Bash", `{"command":"npm run start"}`, "ready\n"+strings.Repeat("waiting for the lock of "+canary+" in the pool\n", 30)+"done\n"),
 		},
 	}
 	for i := range 8 {

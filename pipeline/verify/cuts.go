@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // leaves says that the inside of a mark states lines that were left out or
@@ -18,7 +19,10 @@ func leaves(mark string) bool {
 //   - [trimtab cut N lines: ...]: N lines that followed each other, at this place
 //   - [trimtab cut N lines from here on...]: N lines in all, from this place to the end
 //   - [trimtab shortened N lines from here on: ...]: of N lines from this place on
-//     only the end is left
+//     only the end is left, or both ends around ...[M characters cut]...
+//
+// Two reasons behind the colon are checked too: "the K lines above, M more times"
+// in the first form, and "same as the line above" in the second.
 //
 // Every other line must be a line of the received text, byte for byte and in
 // order, and the numbers must add up to what is missing. Its cost is linear in the
@@ -37,15 +41,37 @@ func Cuts(received, forwarded string) error {
 	case c.short != 0:
 		return fmt.Errorf("%w: %d more lines are said to be shortened than are", ErrNumber, c.short)
 	}
+	return c.copies(out)
+}
+
+// copies checks that lines that are said to be like others stood in the received
+// text as often as that.
+func (c *cuts) copies(out []string) error {
+	if len(c.same) == 0 {
+		return nil
+	}
+	left := map[string]int{}
+	for _, line := range c.in {
+		left[line]++
+	}
+	for _, line := range out {
+		left[line]--
+	}
+	for line, n := range c.same {
+		if left[line] < n {
+			return fmt.Errorf("%w: %.40q stood %d times less than the marks say", ErrNumber, line, n-left[line])
+		}
+	}
 	return nil
 }
 
 // cuts is the state of Cuts.
 type cuts struct {
 	in      []string
-	at      int // the next received line
-	missing int // lines that marks count from here on and that were not met yet
-	short   int // lines that marks say to be shortened and that were not met yet
+	at      int            // the next received line
+	missing int            // lines that marks count from here on and that were not met yet
+	short   int            // lines that marks say to be shortened and that were not met yet
+	same    map[string]int // lines that marks say to be copies of one line
 }
 
 func (c *cuts) line(line string) error {
@@ -57,7 +83,7 @@ func (c *cuts) line(line string) error {
 	// a later one.
 	for k := 0; k <= c.missing && c.at+k < len(c.in); k++ {
 		got := c.in[c.at+k]
-		if got != line && (c.short == 0 || line == "" || len(line) >= len(got) || !strings.HasSuffix(got, line)) {
+		if got != line && (c.short == 0 || !shortened(got, line)) {
 			continue
 		}
 		if got != line {
@@ -67,6 +93,69 @@ func (c *cuts) line(line string) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %.40q is not the line that is next", ErrNumber, line)
+}
+
+// shortened says that a line is the end of another one, or both ends around the
+// number of characters between them.
+func shortened(got, line string) bool {
+	if line == "" || len(line) >= len(got) {
+		return false
+	}
+	if strings.HasSuffix(got, line) {
+		return true
+	}
+	for at := 0; ; {
+		i := strings.Index(line[at:], "...[")
+		if i < 0 {
+			return false
+		}
+		head := line[:at+i]
+		at += i + len("...[")
+		digits, tail, ok := strings.Cut(line[at:], " characters cut]...")
+		n, err := strconv.Atoi(digits)
+		if !ok || err != nil || len(head)+len(tail) > len(got) || !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) {
+			continue
+		}
+		if utf8.RuneCountInString(got[len(head):len(got)-len(tail)]) == n {
+			return true
+		}
+	}
+}
+
+// above checks that n lines from the next one on are copies of the count lines
+// before it. What other marks count may lie between them.
+func (c *cuts) above(count, n int) error {
+	for k := 0; k <= c.missing; k++ {
+		at := c.at + k
+		if at < count || at+n > len(c.in) {
+			continue
+		}
+		i := 0
+		for i < n && c.in[at+i] == c.in[at+i-count] {
+			i++
+		}
+		if i == n {
+			c.at, c.missing = at, c.missing-k
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %d lines are no copies of the %d before them", ErrNumber, n, count)
+}
+
+// repeated reads "the K lines above, M more times]".
+func repeated(s string) (count, times int, ok bool) {
+	s, ok = strings.CutPrefix(s, "the ")
+	what, s, ok2 := strings.Cut(s, " above, ")
+	digits, ok3 := strings.CutSuffix(strings.TrimSuffix(s, "s]"), " more time")
+	if d, one := strings.CutSuffix(s, " more time]"); one {
+		digits, ok3 = d, true
+	}
+	times, err := strconv.Atoi(digits)
+	count, ok4 := 1, what == "line"
+	if !ok4 {
+		count, ok4 = lineCount(what)
+	}
+	return count, times, ok && ok2 && ok3 && ok4 && err == nil
 }
 
 func (c *cuts) mark(inside string) error {
@@ -85,10 +174,27 @@ func (c *cuts) mark(inside string) error {
 	case strings.HasPrefix(rest, " from here on"):
 		if verb == "shortened" {
 			c.short += n
-		} else {
-			c.missing += n
+			break
+		}
+		c.missing += n
+		if rest == " from here on: same as the line above]" {
+			if c.at == 0 {
+				return ErrMark
+			}
+			if c.same == nil {
+				c.same = map[string]int{}
+			}
+			c.same[c.in[c.at-1]] += n
 		}
 	case verb == "cut" && strings.HasPrefix(rest, ": "):
+		if count, times, ok := repeated(rest[2:]); ok {
+			if count*times != n {
+				return ErrNumber
+			}
+			if err := c.above(count, n); err != nil {
+				return err
+			}
+		}
 		if c.at += n; c.at > len(c.in) {
 			return ErrShort
 		}

@@ -47,6 +47,33 @@ func TestCuts(t *testing.T) {
 	}
 }
 
+func TestCutsWithChecksOfTheirOwn(t *testing.T) {
+	for _, tt := range []struct {
+		name, in, out string
+		ok            bool
+	}{
+		{"a middle", "abcdefgh\n", "[trimtab shortened 1 line from here on: x]\na...[6 characters cut]...h\n", false}, // longer than before
+		{"a middle of a long line", "a" + strings.Repeat("é", 40) + "h\n", "[trimtab shortened 1 line from here on: x]\na...[40 characters cut]...h\n", true},
+		{"a wrong number", "a" + strings.Repeat("é", 40) + "h\n", "[trimtab shortened 1 line from here on: x]\na...[41 characters cut]...h\n", false},
+		{"another end", "a" + strings.Repeat("é", 40) + "h\n", "[trimtab shortened 1 line from here on: x]\na...[40 characters cut]...i\n", false},
+		{"not said", "a" + strings.Repeat("é", 40) + "h\n", "a...[40 characters cut]...h\n", false},
+		{"a middle that imitates one", "...[9 characters cut]..." + strings.Repeat("é", 40) + "h\n", "[trimtab shortened 1 line from here on: x]\n...[9 characters cut]......[40 characters cut]...h\n", true},
+		{"above", "a\na\na\nb\n", "a\n[trimtab cut 2 lines: the line above, 2 more times]\nb\n", true},
+		{"above, once", "a\nb\na\nb\nc\n", "a\nb\n[trimtab cut 2 lines: the 2 lines above, 1 more time]\nc\n", true},
+		{"above, but not so", "a\na\nb\nb\n", "a\n[trimtab cut 2 lines: the line above, 2 more times]\nb\n", false},
+		{"above, another product", "a\na\na\nb\n", "a\n[trimtab cut 2 lines: the line above, 3 more times]\nb\n", false},
+		{"above, at the top", "a\na\na\nb\n", "[trimtab cut 2 lines: the line above, 2 more times]\na\nb\n", false},
+		{"same", "a\nb\na\nc\na\n", "a\n[trimtab cut 2 lines from here on: same as the line above]\nb\nc\n", true},
+		{"same, but not so", "a\nb\na\nc\nd\n", "a\n[trimtab cut 2 lines from here on: same as the line above]\nb\nc\n", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := Cuts(tt.in, tt.out); (err == nil) != tt.ok {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
 // Whatever lines are cut, right marks are accepted and a wrong number is not.
 func TestCutsOfAnyLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

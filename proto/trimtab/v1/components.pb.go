@@ -516,6 +516,82 @@ func (x *Cmdfilter) GetDisable() []string {
 	return nil
 }
 
+// linecap leaves out whole lines that a log shows again, and the middle of very
+// long ones. It says in marks how many lines that are, and in each line that it
+// shortened how many characters.
+type Linecap struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The longest line in characters. Lines that report an error or name a place in
+	// a file may be four times as long. 0 turns this off.
+	MaxLineChars *uint32 `protobuf:"varint,1,opt,name=max_line_chars,json=maxLineChars,proto3,oneof" json:"max_line_chars,omitempty"`
+	// Whether all but the first of equal lines are left out.
+	RepeatedLines *bool `protobuf:"varint,2,opt,name=repeated_lines,json=repeatedLines,proto3,oneof" json:"repeated_lines,omitempty"`
+	// How often a line must stand in the text for that.
+	MinCopies *uint32 `protobuf:"varint,3,opt,name=min_copies,json=minCopies,proto3,oneof" json:"min_copies,omitempty"`
+	// Results shorter than this many characters are left alone.
+	MinChars      *uint32 `protobuf:"varint,4,opt,name=min_chars,json=minChars,proto3,oneof" json:"min_chars,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Linecap) Reset() {
+	*x = Linecap{}
+	mi := &file_trimtab_v1_components_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Linecap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Linecap) ProtoMessage() {}
+
+func (x *Linecap) ProtoReflect() protoreflect.Message {
+	mi := &file_trimtab_v1_components_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Linecap.ProtoReflect.Descriptor instead.
+func (*Linecap) Descriptor() ([]byte, []int) {
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Linecap) GetMaxLineChars() uint32 {
+	if x != nil && x.MaxLineChars != nil {
+		return *x.MaxLineChars
+	}
+	return 0
+}
+
+func (x *Linecap) GetRepeatedLines() bool {
+	if x != nil && x.RepeatedLines != nil {
+		return *x.RepeatedLines
+	}
+	return false
+}
+
+func (x *Linecap) GetMinCopies() uint32 {
+	if x != nil && x.MinCopies != nil {
+		return *x.MinCopies
+	}
+	return 0
+}
+
+func (x *Linecap) GetMinChars() uint32 {
+	if x != nil && x.MinChars != nil {
+		return *x.MinChars
+	}
+	return 0
+}
+
 var File_trimtab_v1_components_proto protoreflect.FileDescriptor
 
 const file_trimtab_v1_components_proto_rawDesc = "" +
@@ -599,7 +675,23 @@ const file_trimtab_v1_components_proto_rawDesc = "" +
 	"\x04trueH\x00R\abuiltin\x88\x01\x01\x12\x18\n" +
 	"\adisable\x18\x03 \x03(\tR\adisableB\n" +
 	"\n" +
-	"\b_builtinB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
+	"\b_builtin\"\xca\x02\n" +
+	"\aLinecap\x12F\n" +
+	"\x0emax_line_chars\x18\x01 \x01(\rB\x1b\xe2\xdd\x19\x17\n" +
+	"\x03500\x11\x00\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00\x00\x00j\xf8@H\x00R\fmaxLineChars\x88\x01\x01\x126\n" +
+	"\x0erepeated_lines\x18\x02 \x01(\bB\n" +
+	"\xe2\xdd\x19\x06\n" +
+	"\x04trueH\x01R\rrepeatedLines\x88\x01\x01\x12=\n" +
+	"\n" +
+	"min_copies\x18\x03 \x01(\rB\x19\xe2\xdd\x19\x15\n" +
+	"\x013\x11\x00\x00\x00\x00\x00\x00\b@\x19\x00\x00\x00\x00\x00\x88\xc3@H\x02R\tminCopies\x88\x01\x01\x12=\n" +
+	"\tmin_chars\x18\x04 \x01(\rB\x1b\xe2\xdd\x19\x17\n" +
+	"\x03400\x11\x00\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00\x00\x80\x84.AH\x03R\bminChars\x88\x01\x01B\x11\n" +
+	"\x0f_max_line_charsB\x11\n" +
+	"\x0f_repeated_linesB\r\n" +
+	"\v_min_copiesB\f\n" +
+	"\n" +
+	"_min_charsB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
 
 var (
 	file_trimtab_v1_components_proto_rawDescOnce sync.Once
@@ -613,7 +705,7 @@ func file_trimtab_v1_components_proto_rawDescGZIP() []byte {
 	return file_trimtab_v1_components_proto_rawDescData
 }
 
-var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_trimtab_v1_components_proto_goTypes = []any{
 	(*Textclean)(nil),  // 0: trimtab.v1.Textclean
 	(*Backref)(nil),    // 1: trimtab.v1.Backref
@@ -623,6 +715,7 @@ var file_trimtab_v1_components_proto_goTypes = []any{
 	(*Mask)(nil),       // 5: trimtab.v1.Mask
 	(*Cachesplit)(nil), // 6: trimtab.v1.Cachesplit
 	(*Cmdfilter)(nil),  // 7: trimtab.v1.Cmdfilter
+	(*Linecap)(nil),    // 8: trimtab.v1.Linecap
 }
 var file_trimtab_v1_components_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -643,13 +736,14 @@ func file_trimtab_v1_components_proto_init() {
 	file_trimtab_v1_components_proto_msgTypes[4].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[5].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[7].OneofWrappers = []any{}
+	file_trimtab_v1_components_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trimtab_v1_components_proto_rawDesc), len(file_trimtab_v1_components_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -688,6 +688,7 @@ type Component struct {
 	//	*Component_Cachesplit
 	//	*Component_Cmdfilter
 	//	*Component_Format
+	//	*Component_Linecap
 	Settings      isComponent_Settings `protobuf_oneof:"settings"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -809,6 +810,15 @@ func (x *Component) GetFormat() *Format {
 	return nil
 }
 
+func (x *Component) GetLinecap() *Linecap {
+	if x != nil {
+		if x, ok := x.Settings.(*Component_Linecap); ok {
+			return x.Linecap
+		}
+	}
+	return nil
+}
+
 type isComponent_Settings interface {
 	isComponent_Settings()
 }
@@ -853,6 +863,11 @@ type Component_Format struct {
 	Format *Format `protobuf:"bytes,9,opt,name=format,proto3,oneof"`
 }
 
+type Component_Linecap struct {
+	// Settings of linecap.
+	Linecap *Linecap `protobuf:"bytes,12,opt,name=linecap,proto3,oneof"`
+}
+
 func (*Component_Textclean) isComponent_Settings() {}
 
 func (*Component_Backref) isComponent_Settings() {}
@@ -868,6 +883,8 @@ func (*Component_Cachesplit) isComponent_Settings() {}
 func (*Component_Cmdfilter) isComponent_Settings() {}
 
 func (*Component_Format) isComponent_Settings() {}
+
+func (*Component_Linecap) isComponent_Settings() {}
 
 // Storage says what may be kept after a request has ended.
 type Storage struct {
@@ -1206,7 +1223,7 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"\x04mode\x18\t \x01(\x0e2\x10.trimtab.v1.ModeB\x1b\xe2\xdd\x19\x17\n" +
 	"\aenforce2\fTRIMTAB_MODEH\x01R\x04mode\x88\x01\x01B\t\n" +
 	"\a_presetB\a\n" +
-	"\x05_mode\"\xc2\x03\n" +
+	"\x05_mode\"\xf3\x03\n" +
 	"\tComponent\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\ttextclean\x18\x02 \x01(\v2\x15.trimtab.v1.TextcleanH\x00R\ttextclean\x12/\n" +
@@ -1220,7 +1237,8 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"cachesplit\x18\a \x01(\v2\x16.trimtab.v1.CachesplitH\x00R\n" +
 	"cachesplit\x125\n" +
 	"\tcmdfilter\x18\b \x01(\v2\x15.trimtab.v1.CmdfilterH\x00R\tcmdfilter\x12,\n" +
-	"\x06format\x18\t \x01(\v2\x12.trimtab.v1.FormatH\x00R\x06formatB\n" +
+	"\x06format\x18\t \x01(\v2\x12.trimtab.v1.FormatH\x00R\x06format\x12/\n" +
+	"\alinecap\x18\f \x01(\v2\x13.trimtab.v1.LinecapH\x00R\alinecapB\n" +
 	"\n" +
 	"\bsettings\"`\n" +
 	"\aStorage\x12K\n" +
@@ -1306,6 +1324,7 @@ var file_trimtab_v1_config_proto_goTypes = []any{
 	(*Cachesplit)(nil),          // 22: trimtab.v1.Cachesplit
 	(*Cmdfilter)(nil),           // 23: trimtab.v1.Cmdfilter
 	(*Format)(nil),              // 24: trimtab.v1.Format
+	(*Linecap)(nil),             // 25: trimtab.v1.Linecap
 }
 var file_trimtab_v1_config_proto_depIdxs = []int32{
 	15, // 0: trimtab.v1.Config.profiles:type_name -> trimtab.v1.Config.ProfilesEntry
@@ -1329,16 +1348,17 @@ var file_trimtab_v1_config_proto_depIdxs = []int32{
 	22, // 18: trimtab.v1.Component.cachesplit:type_name -> trimtab.v1.Cachesplit
 	23, // 19: trimtab.v1.Component.cmdfilter:type_name -> trimtab.v1.Cmdfilter
 	24, // 20: trimtab.v1.Component.format:type_name -> trimtab.v1.Format
-	1,  // 21: trimtab.v1.Storage.level:type_name -> trimtab.v1.Level
-	16, // 22: trimtab.v1.Limits.deadline:type_name -> google.protobuf.Duration
-	2,  // 23: trimtab.v1.Expand.policy:type_name -> trimtab.v1.ExpandPolicy
-	3,  // 24: trimtab.v1.Cache.strategy:type_name -> trimtab.v1.CacheStrategy
-	8,  // 25: trimtab.v1.Config.ProfilesEntry.value:type_name -> trimtab.v1.Profile
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	25, // 21: trimtab.v1.Component.linecap:type_name -> trimtab.v1.Linecap
+	1,  // 22: trimtab.v1.Storage.level:type_name -> trimtab.v1.Level
+	16, // 23: trimtab.v1.Limits.deadline:type_name -> google.protobuf.Duration
+	2,  // 24: trimtab.v1.Expand.policy:type_name -> trimtab.v1.ExpandPolicy
+	3,  // 25: trimtab.v1.Cache.strategy:type_name -> trimtab.v1.CacheStrategy
+	8,  // 26: trimtab.v1.Config.ProfilesEntry.value:type_name -> trimtab.v1.Profile
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_trimtab_v1_config_proto_init() }
@@ -1362,6 +1382,7 @@ func file_trimtab_v1_config_proto_init() {
 		(*Component_Cachesplit)(nil),
 		(*Component_Cmdfilter)(nil),
 		(*Component_Format)(nil),
+		(*Component_Linecap)(nil),
 	}
 	file_trimtab_v1_config_proto_msgTypes[6].OneofWrappers = []any{}
 	file_trimtab_v1_config_proto_msgTypes[7].OneofWrappers = []any{}

@@ -1,0 +1,356 @@
+package linecap
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/trimtab-io/trimtab/pipeline"
+	"github.com/trimtab-io/trimtab/pipeline/classify"
+	"github.com/trimtab-io/trimtab/pipeline/tokens"
+	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
+)
+
+// Gates of linecap.
+const (
+	GateKind    pipeline.Gate = "not_a_log"
+	GateFailed  pipeline.Gate = "failed"
+	GateSmall   pipeline.Gate = "below_min_chars"
+	GateNothing pipeline.Gate = "no_long_or_repeated_lines"
+	GateShape   pipeline.Gate = "source_table_or_diff"
+	GateMark    pipeline.Gate = "mark_in_text"
+	GateLittle  pipeline.Gate = "mark_no_win"
+)
+
+// wording is the version of the marks' text and of what is cut.
+const wording = 1
+
+const (
+	edge           = 3  // so many first and last lines are never left out
+	minLine        = 8  // characters of a line that may be left out
+	importantTimes = 4  // how much longer a line may be that reports something
+	minCut         = 64 // characters that are worth the text that stands for them
+)
+
+// Component caps lines. It holds nothing but its settings.
+type Component struct {
+	settings *trimtabv1.Linecap
+	reporter *classify.Reporter
+}
+
+var _ pipeline.Pure = (*Component)(nil)
+
+// New makes the component.
+func New(settings *trimtabv1.Linecap) (*Component, error) {
+	if err := trimtabv1.Check(settings); err != nil {
+		return nil, fmt.Errorf("linecap: %w", err)
+	}
+	return &Component{settings: settings, reporter: classify.NewReporter()}, nil
+}
+
+// Describe implements pipeline.Component.
+func (c *Component) Describe() pipeline.Description {
+	return pipeline.Description{
+		Name:      "linecap",
+		Summary:   "Leaves out lines that a log shows again, and the middle of very long ones, and says where and how much.",
+		Stability: "experimental",
+		Keeps:     pipeline.KeepsNothing,
+		AtLevel:   [3]pipeline.Behaviour{pipeline.WorksNoUndo, pipeline.WorksNoUndo, pipeline.WorksNoUndo},
+		Reason:    "What is left out follows from the command and its output alone, so there is nothing to remember.",
+		Where:     "nowhere",
+		Decided:   "docs/decisions/0006",
+		Config:    c.settings,
+		Wording:   wording,
+		Gates: []pipeline.GateDoc{
+			{Name: GateKind, Says: "the result is not the output of commands that log what they do"},
+			{Name: GateFailed, Says: "the command failed, so its output stays as it is"},
+			{Name: GateSmall, Says: "the text is too short to be worth it"},
+			{Name: GateNothing, Says: "no line is too long, and none stands often enough"},
+			{Name: GateShape, Says: "the text looks like source, a table, search results or a difference"},
+			{Name: GateMark, Says: "the text already has a line that looks like a mark"},
+			{Name: GateLittle, Says: "what would be left out is less than what says so"},
+		},
+	}
+}
+
+// Rewrite implements pipeline.Pure.
+func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit, pipeline.Gate) {
+	switch {
+	case !b.Class.Call.Acts():
+		return pipeline.Edit{}, GateKind
+	case b.Class.Failed:
+		return pipeline.Edit{}, GateFailed
+	case len(b.Text) < int(c.settings.GetMinChars()):
+		return pipeline.Edit{}, GateSmall
+	}
+	t := newText(b.Text)
+	if c.settings.GetRepeatedLines() {
+		t.repeats(int(c.settings.GetMinCopies()))
+	}
+	if most := int(c.settings.GetMaxLineChars()); most > 0 {
+		t.long(most, c.reporter)
+	}
+	switch {
+	case len(t.after) == 0 && len(t.cuts) == 0:
+		return pipeline.Edit{}, GateNothing
+	case classify.ShapeOf(b.Text) != classify.Loose:
+		return pipeline.Edit{}, GateShape
+	case pipeline.HasMark(b.Received):
+		return pipeline.Edit{}, GateMark
+	}
+	t.settle()
+	if len(t.after) == 0 && len(t.cuts) == 0 {
+		return pipeline.Edit{}, GateLittle
+	}
+	return pipeline.Edit{Pieces: t.pieces()}, ""
+}
+
+// text is a block as lines, and what is to be left out of it.
+type text struct {
+	all   string
+	ends  []int       // where each line ends, without its newline
+	drop  []bool      // lines that are left out, once there are any
+	after map[int]int // by line: how many equal lines behind it are left out
+	cuts  []cut       // in order
+}
+
+// cut is the middle of a line, in bytes of the text.
+type cut struct{ line, from, to int }
+
+func newText(all string) *text {
+	t := &text{all: all, ends: make([]int, 0, strings.Count(all, "\n")+1), after: map[int]int{}}
+	for at := 0; at < len(all); {
+		i := strings.IndexByte(all[at:], '\n')
+		if i < 0 {
+			t.ends = append(t.ends, len(all))
+			break
+		}
+		t.ends = append(t.ends, at+i)
+		at += i + 1
+	}
+	return t
+}
+
+func (t *text) start(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return t.ends[i-1] + 1
+}
+
+func (t *text) line(i int) string { return t.all[t.start(i):t.ends[i]] }
+
+// repeats finds the lines that stand at least copies times between the first and
+// the last lines, and leaves all but the first of each out.
+func (t *text) repeats(copies int) {
+	if len(t.ends) < 2*edge+copies {
+		return
+	}
+	ids := map[string]int{} // each line that may be left out, from 1 on
+	of := make([]int, len(t.ends))
+	count := []int{0}
+	for i := edge; i < len(t.ends)-edge; i++ {
+		l := t.line(i)
+		if !logLine(l) {
+			continue
+		}
+		id, known := ids[l]
+		if !known {
+			id = len(count)
+			ids[l], count = id, append(count, 0)
+		}
+		of[i] = id
+		count[id]++
+	}
+	first := make([]bool, len(count))
+	for i, id := range of {
+		n := count[id] - 1
+		switch {
+		case id == 0 || n < copies-1:
+		case first[id]:
+			if t.drop == nil {
+				t.drop = make([]bool, len(t.ends))
+			}
+			t.drop[i] = true
+		case worth(t.line(i), n):
+			first[id] = true
+			t.after[i] = n
+		default:
+			count[id] = 0
+		}
+	}
+}
+
+// worth says that n copies of a line are more than the mark that counts them.
+func worth(l string, n int) bool {
+	mark := sameMark(n)
+	return len(l)*n > len(mark) && tokens.Estimate(l+"\n")*n > tokens.Estimate(mark+"\n")
+}
+
+// logLine says that a line may be left out where it stands again: it is not
+// indented, has a word, and is no mark and no piece of a frame.
+func logLine(l string) bool {
+	if len(l) < minLine || l[0] == ' ' || l[0] == '\t' || strings.HasPrefix(l, pipeline.MarkStart) {
+		return false
+	}
+	for i := 0; i < len(l); i++ {
+		if l[i]|0x20 >= 'a' && l[i]|0x20 <= 'z' || l[i] >= utf8.RuneSelf {
+			return true
+		}
+	}
+	return false
+}
+
+// long finds the lines of more than most characters.
+func (t *text) long(most int, reporter *classify.Reporter) {
+	for i := range t.ends {
+		l := t.line(i)
+		if len(l) <= most || t.drop != nil && t.drop[i] || strings.HasPrefix(l, pipeline.MarkStart) {
+			continue
+		}
+		limit := most
+		if important(l, reporter) {
+			limit *= importantTimes
+		}
+		n := utf8.RuneCountInString(l)
+		if n-limit < minCut {
+			continue
+		}
+		if from, to, ok := middle(l, limit); ok {
+			t.cuts = append(t.cuts, cut{line: i, from: t.start(i) + from, to: t.start(i) + to})
+		}
+	}
+}
+
+// important says that a line reports something or names a place in a file.
+func important(l string, reporter *classify.Reporter) bool {
+	head := l[:min(len(l), 200)]
+	if i := strings.IndexByte(head, ':'); i > 0 && i+1 < len(head) && head[i+1] >= '0' && head[i+1] <= '9' &&
+		strings.IndexByte(head[:i], ' ') < 0 && strings.IndexByte(head[:i], '.') >= 0 {
+		return true
+	}
+	trimmed := strings.TrimLeft(head, " \t")
+	return strings.HasPrefix(trimmed, "File \"") || strings.HasPrefix(trimmed, "at ") || reporter.In(l)
+}
+
+// middle is the part of a line that goes, so that at most most characters stay, the
+// words for the gap included: two thirds of them before it. Neither end falls into
+// a character or into what may be a path with a line number.
+func middle(l string, most int) (from, to int, ok bool) {
+	budget := max(most-len(elision(utf8.RuneCountInString(l))), 0)
+	from = runes(l, budget*2/3)
+	to = len(l) - fromEnd(l, budget-budget*2/3)
+	for n := 0; from > 0 && from < len(l) && inWord(l[from-1]) && inWord(l[from]) && n < maxWord; n++ {
+		from--
+	}
+	if from > 0 && from < len(l) && inWord(l[from-1]) && inWord(l[from]) {
+		from = runes(l, budget*2/3) // one word as long as that is no path
+	}
+	for to < len(l) && to > 0 && inWord(l[to-1]) && inWord(l[to]) && to < len(l)-fromEnd(l, budget-budget*2/3)+maxWord {
+		to++
+	}
+	if to > 0 && to < len(l) && inWord(l[to-1]) && inWord(l[to]) {
+		to = len(l) - fromEnd(l, budget-budget*2/3)
+	}
+	return from, to, from < to && utf8.RuneCountInString(l[from:to]) >= minCut
+}
+
+// maxWord bounds the length of what is taken for a path.
+const maxWord = 160
+
+// inWord says that a byte may be part of a path, a line number or a word; those of
+// other scripts are taken to be, so that a cut between them is one between
+// characters or none.
+func inWord(c byte) bool {
+	return c > ' ' && strings.IndexByte("\"'`,;()[]{}<>|=", c) < 0
+}
+
+// runes is the length in bytes of the first n characters.
+func runes(s string, n int) int {
+	at := 0
+	for ; n > 0 && at < len(s); n-- {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return at
+}
+
+// fromEnd is the length in bytes of the last n characters.
+func fromEnd(s string, n int) int {
+	at := len(s)
+	for ; n > 0 && at > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+	}
+	return len(s) - at
+}
+
+// settle takes back the cuts, if their mark outweighs them.
+func (t *text) settle() {
+	if len(t.cuts) == 0 {
+		return
+	}
+	saved := -tokens.Estimate(longMark(len(t.cuts)) + "\n")
+	for _, c := range t.cuts {
+		l, at := t.line(c.line), t.start(c.line)
+		saved += tokens.Estimate(l) - tokens.Estimate(l[:c.from-at]+elision(utf8.RuneCountInString(t.all[c.from:c.to]))+l[c.to-at:])
+	}
+	if saved <= 0 {
+		t.cuts = nil
+	}
+}
+
+func elision(n int) string { return "...[" + strconv.Itoa(n) + " characters cut]..." }
+
+func countOf(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return strconv.Itoa(n) + " lines"
+}
+
+// sameMark stands behind the first of equal lines.
+func sameMark(n int) string {
+	return pipeline.MarkStart + "cut " + countOf(n) + " from here on: same as the line above]"
+}
+
+// longMark stands before the first line that is shortened.
+func longMark(n int) string {
+	return pipeline.MarkStart + "shortened " + countOf(n) + " from here on: in the middle, where it says so]"
+}
+
+// pieces writes the text.
+func (t *text) pieces() []pipeline.Piece {
+	var out []pipeline.Piece
+	keep := func(from, to int) {
+		if n := len(out); n > 0 && out[n-1].Kind == pipeline.Keep && out[n-1].To == from {
+			out[n-1].To = to
+		} else if from < to {
+			out = append(out, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
+		}
+	}
+	literal := func(s string) { out = append(out, pipeline.Piece{Kind: pipeline.Literal, Text: s}) }
+	next := 0
+	for i, end := range t.ends {
+		if t.drop != nil && t.drop[i] {
+			continue
+		}
+		at := t.start(i)
+		if next < len(t.cuts) && t.cuts[next].line == i {
+			c := t.cuts[next]
+			if next == 0 {
+				literal(longMark(len(t.cuts)) + "\n")
+			}
+			keep(at, c.from)
+			literal(elision(utf8.RuneCountInString(t.all[c.from:c.to])))
+			at = c.to
+			next++
+		}
+		keep(at, min(end+1, len(t.all))) // with its newline
+		if n := t.after[i]; n > 0 {
+			literal(sameMark(n) + "\n") // never behind the last line, which has edge lines behind it
+		}
+	}
+	return out
+}
