@@ -12,40 +12,47 @@ import (
 const maxStates = 200
 
 // automaton is an expression as a table: some twenty times as fast as package
-// regexp, which is asked where there is no table, or where the expression tells
-// characters outside ASCII apart and the line has some. It is immutable.
+// regexp, which is asked where there is no table. It is immutable.
 type automaton struct {
-	class [utf8.RuneSelf + 1]uint8 // of each byte, and of all other characters
-	width int                      // number of classes
-	wide  bool                     // the class of the other characters holds
-	next  []uint16                 // by state and class
-	found []bool                   // by state: it matches whatever follows
-	ends  []bool                   // by state: it matches if the line ends here
+	class [utf8.RuneSelf]uint8 // of each ASCII character
+	wide  []rune               // where the further classes begin, in order; the first is the end of ASCII
+	width int                  // number of classes
+	next  []uint16             // by state and class
+	found []bool               // by state: it matches whatever follows
+	ends  []bool               // by state: it matches if the line ends here
 }
 
-// match says whether the expression matches a line; ok is false if that can't be
-// told from the table.
-func (a *automaton) match(s string) (matched, ok bool) {
+// match says whether the expression matches a line.
+func (a *automaton) match(s string) bool {
 	state := 0
 	for i := 0; i < len(s); {
-		c, n := s[i], 1
-		if c >= utf8.RuneSelf {
-			if !a.wide {
-				return false, false
-			}
-			c = utf8.RuneSelf
-			_, n = utf8.DecodeRuneInString(s[i:])
+		class, n := 0, 1
+		if c := s[i]; c < utf8.RuneSelf {
+			class = int(a.class[c])
+		} else {
+			var r rune
+			r, n = utf8.DecodeRuneInString(s[i:])
+			class = a.classOf(r)
 		}
 		i += n
-		state = int(a.next[state*a.width+int(a.class[c])])
+		state = int(a.next[state*a.width+class])
 		if a.found[state] {
-			return true, true
+			return true
 		}
 		if state == deadState {
-			return false, true
+			return false
 		}
 	}
-	return a.ends[state], true
+	return a.ends[state]
+}
+
+// classOf is the class of a character outside ASCII.
+func (a *automaton) classOf(r rune) int {
+	i := len(a.wide) - 1
+	for a.wide[i] > r {
+		i--
+	}
+	return a.width - len(a.wide) + i
 }
 
 // deadState is the state from which nothing matches; 0 is the first one.
@@ -63,7 +70,9 @@ func newAutomaton(tree *syntax.Regexp) *automaton {
 		}
 	}
 	b := &subsets{prog: prog, index: map[string]int{}, a: &automaton{}}
-	b.classes()
+	if !b.classes() {
+		return nil
+	}
 	b.anchored = prog.StartCond()&syntax.EmptyBeginText != 0
 	b.add(b.closure([]int{prog.Start}, syntax.EmptyBeginText|syntax.EmptyBeginLine))
 	b.add(nil) // the dead state
@@ -89,17 +98,24 @@ type subsets struct {
 	a        *automaton
 }
 
-// classes finds the characters that the program never tells apart.
-func (b *subsets) classes() {
-	var cut [utf8.RuneSelf + 1]bool // a class begins here
-	cut[0] = true
-	for _, in := range b.prog.Inst {
-		switch in.Op {
+// maxWide bounds the classes of characters outside ASCII: they are searched.
+const maxWide = 40
+
+// classes finds the characters that the program never tells apart; ok is false if
+// there are too many classes.
+func (b *subsets) classes() (ok bool) {
+	cut := map[rune]bool{0: true, utf8.RuneSelf: true} // a class begins here
+	for i := range b.prog.Inst {
+		switch in := &b.prog.Inst[i]; in.Op {
 		case syntax.InstRune, syntax.InstRune1:
-			for r := range rune(utf8.RuneSelf) {
-				if in.MatchRune(r) != (r > 0 && in.MatchRune(r-1)) {
-					cut[r] = true
+			if len(in.Rune) == 1 { // with or without case
+				cut[in.Rune[0]], cut[in.Rune[0]+1] = true, true
+				for r := unicode.SimpleFold(in.Rune[0]); r != in.Rune[0]; r = unicode.SimpleFold(r) {
+					cut[r], cut[r+1] = true, true
 				}
+			}
+			for j := 0; j+1 < len(in.Rune); j += 2 {
+				cut[in.Rune[j]], cut[in.Rune[j+1]+1] = true, true
 			}
 		case syntax.InstRuneAnyNotNL:
 			cut['\n'], cut['\n'+1] = true, true
@@ -112,38 +128,15 @@ func (b *subsets) classes() {
 		}
 		b.a.class[r] = uint8(len(b.sample) - 1)
 	}
-	b.a.wide = !slices.ContainsFunc(b.prog.Inst, tellsApart)
-	b.a.class[utf8.RuneSelf] = uint8(len(b.sample))
-	b.sample = append(b.sample, utf8.MaxRune)
-	b.a.width = len(b.sample)
-}
-
-// tellsApart says that an instruction accepts some characters outside ASCII and
-// others not.
-func tellsApart(in syntax.Inst) bool {
-	switch in.Op {
-	case syntax.InstRune1:
-		return in.Rune[0] >= utf8.RuneSelf
-	case syntax.InstRune:
-		if len(in.Rune) == 1 { // with or without case
-			for r := unicode.SimpleFold(in.Rune[0]); ; r = unicode.SimpleFold(r) {
-				if r >= utf8.RuneSelf {
-					return true
-				}
-				if r == in.Rune[0] {
-					return false
-				}
-			}
+	for r := range cut {
+		if r >= utf8.RuneSelf && r <= utf8.MaxRune {
+			b.a.wide = append(b.a.wide, r)
 		}
-		for i := 0; i+1 < len(in.Rune); i += 2 {
-			lo, hi := in.Rune[i], in.Rune[i+1]
-			if hi >= utf8.RuneSelf && (lo > utf8.RuneSelf || hi < utf8.MaxRune) {
-				return true
-			}
-		}
-	default:
 	}
-	return false
+	slices.Sort(b.a.wide)
+	b.sample = append(b.sample, b.a.wide...)
+	b.a.width = len(b.sample)
+	return len(b.a.wide) <= maxWide
 }
 
 // closure follows what needs no character. flags say which anchors hold.

@@ -126,9 +126,7 @@ func (p *pattern) may(s string) bool {
 // sure decides.
 func (p *pattern) sure(s string) bool {
 	if a := p.table(); a != nil {
-		if matched, ok := a.match(s); ok {
-			return matched
-		}
+		return a.match(s)
 	}
 	return p.re.MatchString(s)
 }
