@@ -8,6 +8,7 @@ import (
 	"github.com/trimtab-io/trimtab/components/backref"
 	"github.com/trimtab-io/trimtab/components/cachesplit"
 	"github.com/trimtab-io/trimtab/components/cmdfilter"
+	"github.com/trimtab-io/trimtab/components/extract"
 	"github.com/trimtab-io/trimtab/components/format"
 	"github.com/trimtab-io/trimtab/components/gutter"
 	"github.com/trimtab-io/trimtab/components/linecap"
@@ -24,6 +25,7 @@ func Catalogue() []Entry {
 	return []Entry{
 		entry("textclean", textclean.New),
 		entry("cmdfilter", cmdfilter.New),
+		entry("extract", extract.New),
 		entry("linecap", linecap.New),
 		entry("format", format.New),
 		entry("backref", backref.New),

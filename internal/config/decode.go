@@ -199,6 +199,10 @@ func (d *decoder) components(n *yaml.Node, list protoreflect.List, path string, 
 			}
 			fd := settings.Descriptor().Fields().ByName(protoreflect.Name(key.Value))
 			if fd == nil {
+				if reason, ok := refusedSetting(c.GetName(), key.Value); ok {
+					d.fail(key, "%s is refused: %s", join(p, key.Value), reason)
+					return
+				}
 				d.unknownKey(key, p, append([]string{"name"}, names(settings.Descriptor().Fields())...))
 				return
 			}

@@ -28,6 +28,18 @@ func refused(name string) (string, bool) {
 	return "", false
 }
 
+// refusedSetting returns why a setting that other products of the field have is not
+// accepted.
+func refusedSetting(component, key string) (string, bool) {
+	switch component + "." + key {
+	case "collapse.max_frac":
+		return "a share of the model's window would cut the same result in another way when the model changes; use max_tokens", true
+	case "extract.trigger", "extract.min_request_tokens", "extract.min_messages", "extract.min_request_frac", "extract.min_output_frac", "extract.huge_output_frac":
+		return "what is cut out of a result depends on the result alone, so that it stays the same on every turn; use min_tokens", true
+	}
+	return "", false
+}
+
 // componentFields are the oneof's members: the components that there are.
 func componentFields() protoreflect.FieldDescriptors {
 	return (&trimtabv1.Component{}).ProtoReflect().Descriptor().Oneofs().ByName("settings").Fields()

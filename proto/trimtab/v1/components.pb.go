@@ -592,6 +592,54 @@ func (x *Linecap) GetMinChars() uint32 {
 	return 0
 }
 
+// extract takes noise out of the output of commands: blocks of lines that are
+// repeated at once, lines that are only a progress bar, and runs of blank lines. It
+// says at each gap how many lines that were.
+type Extract struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Results of fewer estimated tokens are left alone.
+	MinTokens     *uint32 `protobuf:"varint,1,opt,name=min_tokens,json=minTokens,proto3,oneof" json:"min_tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Extract) Reset() {
+	*x = Extract{}
+	mi := &file_trimtab_v1_components_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Extract) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Extract) ProtoMessage() {}
+
+func (x *Extract) ProtoReflect() protoreflect.Message {
+	mi := &file_trimtab_v1_components_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Extract.ProtoReflect.Descriptor instead.
+func (*Extract) Descriptor() ([]byte, []int) {
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Extract) GetMinTokens() uint32 {
+	if x != nil && x.MinTokens != nil {
+		return *x.MinTokens
+	}
+	return 0
+}
+
 var File_trimtab_v1_components_proto protoreflect.FileDescriptor
 
 const file_trimtab_v1_components_proto_rawDesc = "" +
@@ -691,7 +739,12 @@ const file_trimtab_v1_components_proto_rawDesc = "" +
 	"\x0f_repeated_linesB\r\n" +
 	"\v_min_copiesB\f\n" +
 	"\n" +
-	"_min_charsB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
+	"_min_chars\"Y\n" +
+	"\aExtract\x12?\n" +
+	"\n" +
+	"min_tokens\x18\x01 \x01(\rB\x1b\xe2\xdd\x19\x17\n" +
+	"\x03300\x11\x00\x00\x00\x00\x00\x00\xf0?\x19\x00\x00\x00\x00\x80\x84.AH\x00R\tminTokens\x88\x01\x01B\r\n" +
+	"\v_min_tokensB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
 
 var (
 	file_trimtab_v1_components_proto_rawDescOnce sync.Once
@@ -705,7 +758,7 @@ func file_trimtab_v1_components_proto_rawDescGZIP() []byte {
 	return file_trimtab_v1_components_proto_rawDescData
 }
 
-var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_trimtab_v1_components_proto_goTypes = []any{
 	(*Textclean)(nil),  // 0: trimtab.v1.Textclean
 	(*Backref)(nil),    // 1: trimtab.v1.Backref
@@ -716,6 +769,7 @@ var file_trimtab_v1_components_proto_goTypes = []any{
 	(*Cachesplit)(nil), // 6: trimtab.v1.Cachesplit
 	(*Cmdfilter)(nil),  // 7: trimtab.v1.Cmdfilter
 	(*Linecap)(nil),    // 8: trimtab.v1.Linecap
+	(*Extract)(nil),    // 9: trimtab.v1.Extract
 }
 var file_trimtab_v1_components_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -737,13 +791,14 @@ func file_trimtab_v1_components_proto_init() {
 	file_trimtab_v1_components_proto_msgTypes[5].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[7].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[8].OneofWrappers = []any{}
+	file_trimtab_v1_components_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trimtab_v1_components_proto_rawDesc), len(file_trimtab_v1_components_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
