@@ -9,7 +9,7 @@ import (
 
 // maxStates bounds an automaton; an expression that needs more is left to
 // package regexp.
-const maxStates = 200
+const maxStates = 300
 
 // automaton is an expression as a table: some twenty times as fast as package
 // regexp, which is asked where there is no table. It is immutable.
