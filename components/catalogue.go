@@ -14,6 +14,7 @@ import (
 	"github.com/trimtab-io/trimtab/components/linecap"
 	"github.com/trimtab-io/trimtab/components/mask"
 	"github.com/trimtab-io/trimtab/components/searchfold"
+	"github.com/trimtab-io/trimtab/components/smartcrush"
 	"github.com/trimtab-io/trimtab/components/textclean"
 	"github.com/trimtab-io/trimtab/pipeline"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
@@ -26,6 +27,7 @@ func Catalogue() []Entry {
 		entry("textclean", textclean.New),
 		entry("cmdfilter", cmdfilter.New),
 		entry("extract", extract.New),
+		entry("smartcrush", smartcrush.New),
 		entry("linecap", linecap.New),
 		entry("format", format.New),
 		entry("backref", backref.New),

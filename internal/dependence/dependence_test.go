@@ -147,6 +147,7 @@ func witness(canary string) componenttest.Script {
 			call("p", "Bash", `{"command":"git push"}`, strings.Repeat("remote: Counting objects: 100% (25/25), done.\n", 20)+"To example.org/"+canary+"\n"),
 			call("l", "Bash", `{"command":"npm run start"}`, "ready\n"+strings.Repeat("waiting for the lock of "+canary+" in the pool\n", 30)+"done\n"),
 			call("x", "Bash", `{"command":"npm run build"}`, strings.Repeat("transforming the modules\nrendering the chunks "+canary+"\n", 40)+"built\n"),
+			call("s", "list_jobs", `{}`, `{"jobs": [`+strings.Repeat(`{"id": 1, "state": "`+canary+`", "errors": 0}, `, 40)+`{"id": 2}]}`),
 		},
 	}
 	for i := range 8 {

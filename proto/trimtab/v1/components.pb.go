@@ -640,6 +640,80 @@ func (x *Extract) GetMinTokens() uint32 {
 	return 0
 }
 
+// smartcrush shows the first and the last objects of long JSON arrays and those with
+// a value that reports an error. A string in place of the others counts them.
+type Smartcrush struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fewest items of an array that is shortened.
+	MinItems *uint32 `protobuf:"varint,1,opt,name=min_items,json=minItems,proto3,oneof" json:"min_items,omitempty"`
+	// Results of fewer estimated tokens are left alone.
+	MinTokens *uint32 `protobuf:"varint,2,opt,name=min_tokens,json=minTokens,proto3,oneof" json:"min_tokens,omitempty"`
+	// How many of the first items stay.
+	KeepFirst *uint32 `protobuf:"varint,3,opt,name=keep_first,json=keepFirst,proto3,oneof" json:"keep_first,omitempty"`
+	// How many of the last items stay.
+	KeepLast      *uint32 `protobuf:"varint,4,opt,name=keep_last,json=keepLast,proto3,oneof" json:"keep_last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Smartcrush) Reset() {
+	*x = Smartcrush{}
+	mi := &file_trimtab_v1_components_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Smartcrush) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Smartcrush) ProtoMessage() {}
+
+func (x *Smartcrush) ProtoReflect() protoreflect.Message {
+	mi := &file_trimtab_v1_components_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Smartcrush.ProtoReflect.Descriptor instead.
+func (*Smartcrush) Descriptor() ([]byte, []int) {
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Smartcrush) GetMinItems() uint32 {
+	if x != nil && x.MinItems != nil {
+		return *x.MinItems
+	}
+	return 0
+}
+
+func (x *Smartcrush) GetMinTokens() uint32 {
+	if x != nil && x.MinTokens != nil {
+		return *x.MinTokens
+	}
+	return 0
+}
+
+func (x *Smartcrush) GetKeepFirst() uint32 {
+	if x != nil && x.KeepFirst != nil {
+		return *x.KeepFirst
+	}
+	return 0
+}
+
+func (x *Smartcrush) GetKeepLast() uint32 {
+	if x != nil && x.KeepLast != nil {
+		return *x.KeepLast
+	}
+	return 0
+}
+
 var File_trimtab_v1_components_proto protoreflect.FileDescriptor
 
 const file_trimtab_v1_components_proto_rawDesc = "" +
@@ -744,7 +818,25 @@ const file_trimtab_v1_components_proto_rawDesc = "" +
 	"\n" +
 	"min_tokens\x18\x01 \x01(\rB\x1b\xe2\xdd\x19\x17\n" +
 	"\x03300\x11\x00\x00\x00\x00\x00\x00\xf0?\x19\x00\x00\x00\x00\x80\x84.AH\x00R\tminTokens\x88\x01\x01B\r\n" +
-	"\v_min_tokensB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
+	"\v_min_tokens\"\xc0\x02\n" +
+	"\n" +
+	"Smartcrush\x12;\n" +
+	"\tmin_items\x18\x01 \x01(\rB\x19\xe2\xdd\x19\x15\n" +
+	"\x018\x11\x00\x00\x00\x00\x00\x00\x00@\x19\x00\x00\x00\x00\x80\x84.AH\x00R\bminItems\x88\x01\x01\x12?\n" +
+	"\n" +
+	"min_tokens\x18\x02 \x01(\rB\x1b\xe2\xdd\x19\x17\n" +
+	"\x03200\x11\x00\x00\x00\x00\x00\x00\xf0?\x19\x00\x00\x00\x00\x80\x84.AH\x01R\tminTokens\x88\x01\x01\x12=\n" +
+	"\n" +
+	"keep_first\x18\x03 \x01(\rB\x19\xe2\xdd\x19\x15\n" +
+	"\x013\x11\x00\x00\x00\x00\x00\x00\xf0?\x19\x00\x00\x00\x00\x80\x84.AH\x02R\tkeepFirst\x88\x01\x01\x12;\n" +
+	"\tkeep_last\x18\x04 \x01(\rB\x19\xe2\xdd\x19\x15\n" +
+	"\x012\x11\x00\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00\x00\x80\x84.AH\x03R\bkeepLast\x88\x01\x01B\f\n" +
+	"\n" +
+	"_min_itemsB\r\n" +
+	"\v_min_tokensB\r\n" +
+	"\v_keep_firstB\f\n" +
+	"\n" +
+	"_keep_lastB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
 
 var (
 	file_trimtab_v1_components_proto_rawDescOnce sync.Once
@@ -758,7 +850,7 @@ func file_trimtab_v1_components_proto_rawDescGZIP() []byte {
 	return file_trimtab_v1_components_proto_rawDescData
 }
 
-var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_trimtab_v1_components_proto_goTypes = []any{
 	(*Textclean)(nil),  // 0: trimtab.v1.Textclean
 	(*Backref)(nil),    // 1: trimtab.v1.Backref
@@ -770,6 +862,7 @@ var file_trimtab_v1_components_proto_goTypes = []any{
 	(*Cmdfilter)(nil),  // 7: trimtab.v1.Cmdfilter
 	(*Linecap)(nil),    // 8: trimtab.v1.Linecap
 	(*Extract)(nil),    // 9: trimtab.v1.Extract
+	(*Smartcrush)(nil), // 10: trimtab.v1.Smartcrush
 }
 var file_trimtab_v1_components_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -792,13 +885,14 @@ func file_trimtab_v1_components_proto_init() {
 	file_trimtab_v1_components_proto_msgTypes[7].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[8].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[9].OneofWrappers = []any{}
+	file_trimtab_v1_components_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trimtab_v1_components_proto_rawDesc), len(file_trimtab_v1_components_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

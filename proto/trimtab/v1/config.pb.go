@@ -689,6 +689,7 @@ type Component struct {
 	//	*Component_Cmdfilter
 	//	*Component_Format
 	//	*Component_Linecap
+	//	*Component_Smartcrush
 	//	*Component_Extract
 	Settings      isComponent_Settings `protobuf_oneof:"settings"`
 	unknownFields protoimpl.UnknownFields
@@ -820,6 +821,15 @@ func (x *Component) GetLinecap() *Linecap {
 	return nil
 }
 
+func (x *Component) GetSmartcrush() *Smartcrush {
+	if x != nil {
+		if x, ok := x.Settings.(*Component_Smartcrush); ok {
+			return x.Smartcrush
+		}
+	}
+	return nil
+}
+
 func (x *Component) GetExtract() *Extract {
 	if x != nil {
 		if x, ok := x.Settings.(*Component_Extract); ok {
@@ -878,6 +888,11 @@ type Component_Linecap struct {
 	Linecap *Linecap `protobuf:"bytes,12,opt,name=linecap,proto3,oneof"`
 }
 
+type Component_Smartcrush struct {
+	// Settings of smartcrush.
+	Smartcrush *Smartcrush `protobuf:"bytes,13,opt,name=smartcrush,proto3,oneof"`
+}
+
 type Component_Extract struct {
 	// Settings of extract.
 	Extract *Extract `protobuf:"bytes,14,opt,name=extract,proto3,oneof"`
@@ -900,6 +915,8 @@ func (*Component_Cmdfilter) isComponent_Settings() {}
 func (*Component_Format) isComponent_Settings() {}
 
 func (*Component_Linecap) isComponent_Settings() {}
+
+func (*Component_Smartcrush) isComponent_Settings() {}
 
 func (*Component_Extract) isComponent_Settings() {}
 
@@ -1240,7 +1257,7 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"\x04mode\x18\t \x01(\x0e2\x10.trimtab.v1.ModeB\x1b\xe2\xdd\x19\x17\n" +
 	"\aenforce2\fTRIMTAB_MODEH\x01R\x04mode\x88\x01\x01B\t\n" +
 	"\a_presetB\a\n" +
-	"\x05_mode\"\xa4\x04\n" +
+	"\x05_mode\"\xde\x04\n" +
 	"\tComponent\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\ttextclean\x18\x02 \x01(\v2\x15.trimtab.v1.TextcleanH\x00R\ttextclean\x12/\n" +
@@ -1255,7 +1272,10 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"cachesplit\x125\n" +
 	"\tcmdfilter\x18\b \x01(\v2\x15.trimtab.v1.CmdfilterH\x00R\tcmdfilter\x12,\n" +
 	"\x06format\x18\t \x01(\v2\x12.trimtab.v1.FormatH\x00R\x06format\x12/\n" +
-	"\alinecap\x18\f \x01(\v2\x13.trimtab.v1.LinecapH\x00R\alinecap\x12/\n" +
+	"\alinecap\x18\f \x01(\v2\x13.trimtab.v1.LinecapH\x00R\alinecap\x128\n" +
+	"\n" +
+	"smartcrush\x18\r \x01(\v2\x16.trimtab.v1.SmartcrushH\x00R\n" +
+	"smartcrush\x12/\n" +
 	"\aextract\x18\x0e \x01(\v2\x13.trimtab.v1.ExtractH\x00R\aextractB\n" +
 	"\n" +
 	"\bsettings\"`\n" +
@@ -1343,7 +1363,8 @@ var file_trimtab_v1_config_proto_goTypes = []any{
 	(*Cmdfilter)(nil),           // 23: trimtab.v1.Cmdfilter
 	(*Format)(nil),              // 24: trimtab.v1.Format
 	(*Linecap)(nil),             // 25: trimtab.v1.Linecap
-	(*Extract)(nil),             // 26: trimtab.v1.Extract
+	(*Smartcrush)(nil),          // 26: trimtab.v1.Smartcrush
+	(*Extract)(nil),             // 27: trimtab.v1.Extract
 }
 var file_trimtab_v1_config_proto_depIdxs = []int32{
 	15, // 0: trimtab.v1.Config.profiles:type_name -> trimtab.v1.Config.ProfilesEntry
@@ -1368,17 +1389,18 @@ var file_trimtab_v1_config_proto_depIdxs = []int32{
 	23, // 19: trimtab.v1.Component.cmdfilter:type_name -> trimtab.v1.Cmdfilter
 	24, // 20: trimtab.v1.Component.format:type_name -> trimtab.v1.Format
 	25, // 21: trimtab.v1.Component.linecap:type_name -> trimtab.v1.Linecap
-	26, // 22: trimtab.v1.Component.extract:type_name -> trimtab.v1.Extract
-	1,  // 23: trimtab.v1.Storage.level:type_name -> trimtab.v1.Level
-	16, // 24: trimtab.v1.Limits.deadline:type_name -> google.protobuf.Duration
-	2,  // 25: trimtab.v1.Expand.policy:type_name -> trimtab.v1.ExpandPolicy
-	3,  // 26: trimtab.v1.Cache.strategy:type_name -> trimtab.v1.CacheStrategy
-	8,  // 27: trimtab.v1.Config.ProfilesEntry.value:type_name -> trimtab.v1.Profile
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	26, // 22: trimtab.v1.Component.smartcrush:type_name -> trimtab.v1.Smartcrush
+	27, // 23: trimtab.v1.Component.extract:type_name -> trimtab.v1.Extract
+	1,  // 24: trimtab.v1.Storage.level:type_name -> trimtab.v1.Level
+	16, // 25: trimtab.v1.Limits.deadline:type_name -> google.protobuf.Duration
+	2,  // 26: trimtab.v1.Expand.policy:type_name -> trimtab.v1.ExpandPolicy
+	3,  // 27: trimtab.v1.Cache.strategy:type_name -> trimtab.v1.CacheStrategy
+	8,  // 28: trimtab.v1.Config.ProfilesEntry.value:type_name -> trimtab.v1.Profile
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_trimtab_v1_config_proto_init() }
@@ -1403,6 +1425,7 @@ func file_trimtab_v1_config_proto_init() {
 		(*Component_Cmdfilter)(nil),
 		(*Component_Format)(nil),
 		(*Component_Linecap)(nil),
+		(*Component_Smartcrush)(nil),
 		(*Component_Extract)(nil),
 	}
 	file_trimtab_v1_config_proto_msgTypes[6].OneofWrappers = []any{}
