@@ -54,6 +54,14 @@ func TestTablesMatchLikeRegexp(t *testing.T) {
 			}
 		}
 	}
+	for _, p := range patterns {
+		a := p.table()
+		for _, l := range lines {
+			if a != nil && p.may(l) && a.match(l) != p.re.MatchString(l) {
+				t.Fatalf("%q on %q: the table says %v", p.source, l, a.match(l))
+			}
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(patterns).Draw(t, "pattern")
 		a := p.table()

@@ -229,12 +229,12 @@ func (t *text) blocks(s *stage, sections []span) {
 	}
 }
 
-// goesOn says that a line belongs to the block that begins with another.
-func (s *stage) goesOn(start, view string) bool {
+// goesOn says that a line belongs to a block whose first line holds key, if that
+// matters.
+func (s *stage) goesOn(key, view string) bool {
 	if s.same[0] == "" {
 		return anyMatch(s.while, view)
 	}
-	key := named(s.start, s.same[0], start)
 	for _, p := range s.while {
 		if g := p.groups(view); g != nil {
 			if i := 2 * p.group(s.same[1]); g[i] >= 0 && view[g[i]:g[i+1]] == key {
@@ -247,6 +247,10 @@ func (s *stage) goesOn(start, view string) bool {
 
 // blockEnd is behind the last line of the block that starts at i.
 func (t *text) blockEnd(s *stage, i, hi int) (end int, ok bool) {
+	key := ""
+	if s.same[0] != "" {
+		key = named(s.start, s.same[0], t.lines[i].view)
+	}
 	for j := i + 1; j < hi; j++ {
 		view := t.lines[j].view
 		switch {
@@ -258,7 +262,7 @@ func (t *text) blockEnd(s *stage, i, hi int) (end int, ok bool) {
 			if anyMatch(s.until, view) {
 				return j, true
 			}
-		case !s.goesOn(t.lines[i].view, view):
+		case !s.goesOn(key, view):
 			return j, true
 		}
 	}
