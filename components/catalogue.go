@@ -8,12 +8,14 @@ import (
 	"github.com/trimtab-io/trimtab/components/backref"
 	"github.com/trimtab-io/trimtab/components/cachesplit"
 	"github.com/trimtab-io/trimtab/components/cmdfilter"
+	"github.com/trimtab-io/trimtab/components/collapse"
 	"github.com/trimtab-io/trimtab/components/extract"
 	"github.com/trimtab-io/trimtab/components/format"
 	"github.com/trimtab-io/trimtab/components/gutter"
 	"github.com/trimtab-io/trimtab/components/linecap"
 	"github.com/trimtab-io/trimtab/components/mask"
 	"github.com/trimtab-io/trimtab/components/searchfold"
+	"github.com/trimtab-io/trimtab/components/secretmask"
 	"github.com/trimtab-io/trimtab/components/smartcrush"
 	"github.com/trimtab-io/trimtab/components/textclean"
 	"github.com/trimtab-io/trimtab/pipeline"
@@ -24,10 +26,12 @@ import (
 // one line here.
 func Catalogue() []Entry {
 	return []Entry{
+		entry("secretmask", secretmask.New),
 		entry("textclean", textclean.New),
 		entry("cmdfilter", cmdfilter.New),
 		entry("extract", extract.New),
 		entry("smartcrush", smartcrush.New),
+		entry("collapse", collapse.New),
 		entry("linecap", linecap.New),
 		entry("format", format.New),
 		entry("backref", backref.New),

@@ -60,6 +60,9 @@ type Description struct {
 	Linear bool
 	// EachPart says that it may clean each text part of a result of several.
 	EachPart bool
+	// Redacts says that it takes out what must not go out. It comes before all other
+	// components, decided ones too, and is never undone for making a text longer.
+	Redacts bool
 	// Reversible says that the verifier undoes what it writes; the engine checks
 	// every such rewrite before it is used.
 	Reversible bool

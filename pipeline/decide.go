@@ -105,15 +105,17 @@ func (r *run) renderDecision(l *leaf, p *plan, text string) {
 	r.gatePure(p, GateDecided)
 	c := l.decision.component
 	b := r.block(l, text)
+	redacted := r.redact(l, p, b)
+	b.Text = redacted.text
 	edit, gate := r.askRender(c, b, l.decision)
-	start := attempt{text: text, tokens: p.inTokens, bytes: jsonLen(text)}
-	next, gate := r.accept(start, edit, gate)
+	next, gate := r.accept(redacted, edit, gate, false)
 	if gate != "" {
 		p.outcomes[c].gate = gate
+		r.seal(l, p, redacted, redacted)
 		return
 	}
-	p.outcomes[c] = outcome{acted: true, savedTokens: int32(start.tokens - next.tokens), savedBytes: int32(start.bytes - next.bytes)}
-	r.seal(l, p, next)
+	p.outcomes[c] = acted(redacted, next)
+	r.seal(l, p, next, redacted)
 }
 
 func (r *run) askRender(c int, b Block, d *decision) (e Edit, g Gate) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trimtab-io/trimtab/pipeline/promptcache"
+	"github.com/trimtab-io/trimtab/pipeline/redact"
 	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	"github.com/trimtab-io/trimtab/store"
 )
@@ -44,6 +45,8 @@ type Engine struct {
 	tracker *promptcache.Tracker
 	memo    *memo
 
+	redactor *redact.Detector // of what is written anywhere
+
 	mu       sync.Mutex // guards alive and Apply
 	alive    map[string]*Generation
 	profiles atomic.Pointer[profileSet]
@@ -63,7 +66,7 @@ func New(opt Options) *Engine {
 	if opt.MaxGenerations <= 0 {
 		opt.MaxGenerations = 64
 	}
-	e := &Engine{opt: opt, keyer: store.NewKeyer(opt.Secret), hasher: transcript.NewHasher(), memo: newMemo(opt.MemoBytes), alive: map[string]*Generation{}}
+	e := &Engine{opt: opt, keyer: store.NewKeyer(opt.Secret), hasher: transcript.NewHasher(), memo: newMemo(opt.MemoBytes), redactor: redact.New(redact.Options{}), alive: map[string]*Generation{}}
 	e.seen = transcript.NewSeen(e.hasher)
 	k := e.keyer.Key([]byte("chain"))
 	copy(e.seed[:], k[:])

@@ -334,6 +334,33 @@ func TestGeneratedTextsAreKeptAndReplayedWithoutAModel(t *testing.T) {
 	}
 }
 
+// No secret reaches a model, the Store or the wire by way of a generated text, at
+// whatever level, whether or not secretmask is configured.
+func TestSecretsAreNotKept(t *testing.T) {
+	t.Run("T_never_on_disk", func(t *testing.T) {
+		secret := "ghp_" + "aB3dE5gH7jK9mN1pQ3sT" + "5vX7zA9cE1gI3kM5"
+		texts := memory.NewTexts(memory.TextsOptions{})
+		asked := ""
+		model := func(_ context.Context, prompt string) (string, error) {
+			asked += prompt
+			return "use " + secret, nil
+		}
+		e := engine([]pipeline.Component{writer{fake{"writer"}}}, func(s *setup) { s.opt.Store.Texts, s.opt.Model = texts, model })
+		send(e, 0, body(0))
+		x := send(e, 0, body(2))
+		if !bytes.Contains(x.Body(), []byte("use [REDACTED:github]")) || bytes.Contains(x.Body(), []byte(secret)) {
+			t.Errorf("forwarded: %s", x.Body())
+		}
+		again := engine([]pipeline.Component{writer{fake{"writer"}}}, func(s *setup) { s.opt.Store.Texts = texts })
+		if got := send(again, time.Minute, body(2)); !bytes.Equal(got.Body(), x.Body()) {
+			t.Error("what was kept is not what was forwarded")
+		}
+		if strings.Contains(asked, secret) || asked == "" {
+			t.Errorf("asked %q", asked)
+		}
+	})
+}
+
 func TestReloadReachesNewConversationsOnly(t *testing.T) {
 	e := engine([]pipeline.Component{upper{fake{"upper"}, firstLine}})
 	first := send(e, 0, body(2))

@@ -1,12 +1,7 @@
 package pipeline
 
-import "github.com/trimtab-io/trimtab/store"
-
 // GateNoModel: a generated component wants a text and there is no model.
 const GateNoModel Gate = "no_model"
-
-// texts is where generated texts are kept at the profile's level; nil: nowhere.
-func (r *run) texts() store.Texts { return r.e.opt.Store.At(r.g.Profile.Level).Texts }
 
 // replayTexts puts kept texts in force: no missing model can make an old rewrite
 // disappear.
@@ -62,12 +57,13 @@ func (r *run) generate() bool {
 
 // accepted gets, judges and keeps one text.
 func (r *run) accepted(i int, gen Generated, j Job, l *leaf) bool {
-	reply, err := r.e.opt.Model(r.ctx, j.Prompt)
+	reply, err := r.e.opt.Model(r.ctx, masked(r.e.redactor, j.Prompt))
 	if err != nil {
 		r.declined(i, map[Gate]int{GateNoModel: 1})
 		return false
 	}
 	text, gate := r.askAccept(gen, j, reply)
+	text = masked(r.e.redactor, text) // as it will be read back
 	if gate != "" || text == "" {
 		if gate == "" {
 			gate = GateEmpty

@@ -202,15 +202,16 @@ type attempt struct {
 // rewrite runs the pure components in order and checks what they wrote.
 func (r *run) rewrite(l *leaf, p *plan, text string) {
 	b := r.block(l, text)
-	now := attempt{text: text, tokens: p.inTokens, bytes: jsonLen(text)}
+	now := r.redact(l, p, b)
+	redacted := now
 	before := r.prefix(l)
 	base, reversible := now, false // as the reversible components were given it
 	for i, c := range r.g.Profile.Components {
 		pure, ok := c.(Pure)
-		if !ok {
+		d := r.g.described[i]
+		if !ok || d.Redacts {
 			continue
 		}
-		d := r.g.described[i]
 		switch {
 		case l.over && !d.Linear:
 			p.outcomes[i].gate = GateBudget
@@ -223,12 +224,12 @@ func (r *run) rewrite(l *leaf, p *plan, text string) {
 		past := r.withNotes(before, i, pure)
 		past.Acted = r.acted[i]
 		edit, gate := r.ask(pure, b, past)
-		next, gate := r.accept(now, edit, gate)
+		next, gate := r.accept(now, edit, gate, false)
 		if gate != "" {
 			p.outcomes[i].gate = gate
 			continue
 		}
-		p.outcomes[i] = outcome{acted: true, savedTokens: int32(now.tokens - next.tokens), savedBytes: int32(now.bytes - next.bytes)}
+		p.outcomes[i] = acted(now, next)
 		now = next
 		if d.Reversible {
 			reversible = true
@@ -240,12 +241,39 @@ func (r *run) rewrite(l *leaf, p *plan, text string) {
 		r.revert(p, func(d Description) bool { return d.Reversible }, GateVerify)
 		now = base
 	}
-	r.seal(l, p, now)
+	r.seal(l, p, now, redacted)
+}
+
+// redact runs the components that take out what must not go out, over the received
+// text. It is the text that all others are given.
+func (r *run) redact(l *leaf, p *plan, b Block) attempt {
+	now := attempt{text: b.Text, tokens: p.inTokens, bytes: jsonLen(b.Text)}
+	for i, c := range r.g.Profile.Components {
+		pure, ok := c.(Pure)
+		if !ok || !r.g.described[i].Redacts {
+			continue
+		}
+		b.Text = now.text
+		edit, gate := r.ask(pure, b, Prefix{})
+		next, gate := r.accept(now, edit, gate, true)
+		if gate != "" {
+			p.outcomes[i].gate = gate
+			continue
+		}
+		p.outcomes[i] = acted(now, next)
+		now = next
+	}
+	return now
+}
+
+// acted is the outcome of an edit.
+func acted(before, after attempt) outcome {
+	return outcome{acted: true, savedTokens: int32(before.tokens - after.tokens), savedBytes: int32(before.bytes - after.bytes)}
 }
 
 // accept applies an edit that a component did not decline, if it is sound and
-// shortens the text.
-func (r *run) accept(now attempt, e Edit, declined Gate) (attempt, Gate) {
+// shortens the text, or may make it longer.
+func (r *run) accept(now attempt, e Edit, declined Gate, longer bool) (attempt, Gate) {
 	if declined != "" {
 		return now, declined
 	}
@@ -260,7 +288,7 @@ func (r *run) accept(now attempt, e Edit, declined Gate) (attempt, Gate) {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return now, GateEmpty
-	case next.tokens >= now.tokens || next.bytes >= now.bytes:
+	case !longer && (next.tokens >= now.tokens || next.bytes >= now.bytes):
 		return now, GateNoGain
 	}
 	next.pieces = compose(now.pieces, e.Pieces)
@@ -302,22 +330,26 @@ func (r *run) revert(p *plan, of func(Description) bool, g Gate) {
 }
 
 // seal compiles what is left and guards the whole: strictly fewer tokens and
-// fewer bytes than what was received, or the block stays as it is.
-func (r *run) seal(l *leaf, p *plan, now attempt) {
+// fewer bytes than what was received, or the block stays as it is. What is redacted
+// stays redacted all the same.
+func (r *run) seal(l *leaf, p *plan, now, redacted attempt) {
 	if now.pieces == nil {
 		return
 	}
-	all := func(Description) bool { return true }
 	raw, refs, gate := compile(r.t, r.t.Body[l.span.Start:l.span.End], now.pieces)
-	if gate != "" {
-		r.revert(p, all, gate)
-		return
-	}
 	p.pieces, p.refs = raw, refs
 	n := p.length()
-	if now.tokens >= p.inTokens || n >= p.inBytes {
+	if gate == "" && redacted.pieces == nil && (now.tokens >= p.inTokens || n >= p.inBytes) {
+		gate = GateNoGain
+	}
+	if gate != "" {
 		p.pieces, p.refs = nil, nil
-		r.revert(p, all, GateNoGain)
+		if redacted.pieces != nil && len(now.pieces) != len(redacted.pieces) {
+			r.revert(p, func(d Description) bool { return !d.Redacts }, gate)
+			r.seal(l, p, redacted, redacted)
+			return
+		}
+		r.revert(p, func(Description) bool { return true }, gate)
 		return
 	}
 	p.kept = kept(now.pieces, p.textLen)

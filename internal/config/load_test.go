@@ -135,6 +135,8 @@ func TestErrorsNameThePlaceAndTheRemedy(t *testing.T) {
 		{"unknown component", "profiles:\n  a:\n    components:\n      - name: guter\n", `4:15: there is no component "guter" (did you mean gutter?); want one of ` + trimtabv1.List(ComponentNames())},
 		{"refused component", "profiles: {a: {components: [{name: summarize}]}}", "1:36: the component summarize is not accepted: it would change how many messages there are"},
 		{"unknown setting", "profiles: {a: {components: [{name: gutter, evry: 5}]}}", `1:44: unknown key "evry" in profiles.a.components[gutter] (did you mean every?); want one of name, every, force or min_lines`},
+		{"share of the window", "profiles: {a: {components: [{name: collapse, max_frac: 0.1}]}}", `profiles.a.components[collapse].max_frac is refused: a share of the model's window`},
+		{"trigger", "profiles: {a: {components: [{name: extract, min_messages: 5}]}}", `profiles.a.components[extract].min_messages is refused: what is cut out of a result depends on the result alone`},
 		{"setting of none", "profiles: {a: {components: [{name: textclean, x: 1}]}}", `unknown key "x" in profiles.a.components[textclean]; want one of name`},
 		{"wrong type", "profiles: {a: {components: [{name: gutter, every: ten}]}}", `1:51: profiles.a.components[gutter].every must be 2, 5, 10 or 20, not "ten"`},
 		{"not allowed", "profiles: {a: {components: [{name: gutter, every: 7}]}}", `1:51: profiles.a.components[gutter].every: "7" is not one of 2, 5, 10 or 20`},

@@ -143,17 +143,28 @@ func witness(canary string) componenttest.Script {
 			call("b", "Grep", `{"pattern":"call"}`, hits.String()),
 			call("c", "Bash", `{"command":"go test ./..."}`, strings.Repeat("\x1b[32mok\x1b[0m   pkg "+canary+"\n", 40)),
 			call("d", "Read", `{"file_path":"src/a.go"}`, numbered.String()),
+			call("s", "Bash", `{"command":"git remote -v"}`, "origin https://joe:q8w7e6r5@example.org/"+canary+".git (fetch)\n"),
 			call("j", "list_items", `{}`, `[{"id": 1, "name": "`+canary+`", "tags": ["a", "b"]}, {"id": 2, "name": "second", "tags": ["c", "d"]}]`),
 			call("p", "Bash", `{"command":"git push"}`, strings.Repeat("remote: Counting objects: 100% (25/25), done.\n", 20)+"To example.org/"+canary+"\n"),
 			call("l", "Bash", `{"command":"npm run start"}`, "ready\n"+strings.Repeat("waiting for the lock of "+canary+" in the pool\n", 30)+"done\n"),
 			call("x", "Bash", `{"command":"npm run build"}`, strings.Repeat("transforming the modules\nrendering the chunks "+canary+"\n", 40)+"built\n"),
 			call("s", "list_jobs", `{}`, `{"jobs": [`+strings.Repeat(`{"id": 1, "state": "`+canary+`", "errors": 0}, `, 40)+`{"id": 2}]}`),
+			call("o", "Bash", `{"command":"npm run seed"}`, logOf(900, canary)),
 		},
 	}
 	for i := range 8 {
 		s.Steps = append(s.Steps, call(fmt.Sprint("e", i), "Bash", `{"command":"true"}`, "done "+fmt.Sprint(i)))
 	}
 	return s
+}
+
+// logOf is a log of n lines that all differ.
+func logOf(n int, canary string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d.%03d inserted row %d of table %s\n", i/10, i*7%1000, i*13, canary)
+	}
+	return b.String()
 }
 
 // Every cell of the table, run: what the row says is what happens.

@@ -10,7 +10,7 @@ import (
 // leaves says that the inside of a mark states lines that were left out or
 // shortened. Such a mark restores nothing: it stays a line of the text.
 func leaves(mark string) bool {
-	return strings.HasPrefix(mark, "cut ") || strings.HasPrefix(mark, "shortened ")
+	return strings.HasPrefix(mark, "cut ") || strings.HasPrefix(mark, "shortened ") || strings.HasPrefix(mark, "masked ")
 }
 
 // Cuts checks a forwarded text from which whole lines were left out against the

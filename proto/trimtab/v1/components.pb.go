@@ -266,6 +266,112 @@ func (*Searchfold) Descriptor() ([]byte, []int) {
 	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{3}
 }
 
+// secretmask puts a placeholder in the place of secrets in tool results. Whatever it
+// does on the wire, everything that is kept or logged anywhere is masked.
+type Secretmask struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is masked on the wire: `store_only` nothing, `tier1` tokens that are known
+	// by their shape, `full` also values behind a key, a header or a command that
+	// names a secret, but in source files that were read only where the file's name
+	// is one of credentials.
+	Wire *string `protobuf:"bytes,1,opt,name=wire,proto3,oneof" json:"wire,omitempty"`
+	// Whether values that only look random are masked, with `full`.
+	Entropy *bool `protobuf:"varint,2,opt,name=entropy,proto3,oneof" json:"entropy,omitempty"`
+	// Secrets of your own, each `kind=expression`; the first group, or the whole
+	// match, is the value.
+	Patterns []string `protobuf:"bytes,3,rep,name=patterns,proto3" json:"patterns,omitempty"`
+	// Expressions of values that are no secrets.
+	AllowPatterns []string `protobuf:"bytes,4,rep,name=allow_patterns,json=allowPatterns,proto3" json:"allow_patterns,omitempty"`
+	// Files in which nothing is masked, such as `testdata/*` or `*.example`.
+	AllowPaths []string `protobuf:"bytes,5,rep,name=allow_paths,json=allowPaths,proto3" json:"allow_paths,omitempty"`
+	// SHA-256 sums, in hexadecimal, of values that are no secrets.
+	AllowHashes []string `protobuf:"bytes,6,rep,name=allow_hashes,json=allowHashes,proto3" json:"allow_hashes,omitempty"`
+	// If given, placeholders also carry four digits that tell two values apart, a
+	// keyed hash under this text. It has to be the same on all replicas.
+	RefSalt       *string `protobuf:"bytes,7,opt,name=ref_salt,json=refSalt,proto3,oneof" json:"ref_salt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Secretmask) Reset() {
+	*x = Secretmask{}
+	mi := &file_trimtab_v1_components_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Secretmask) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Secretmask) ProtoMessage() {}
+
+func (x *Secretmask) ProtoReflect() protoreflect.Message {
+	mi := &file_trimtab_v1_components_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Secretmask.ProtoReflect.Descriptor instead.
+func (*Secretmask) Descriptor() ([]byte, []int) {
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Secretmask) GetWire() string {
+	if x != nil && x.Wire != nil {
+		return *x.Wire
+	}
+	return ""
+}
+
+func (x *Secretmask) GetEntropy() bool {
+	if x != nil && x.Entropy != nil {
+		return *x.Entropy
+	}
+	return false
+}
+
+func (x *Secretmask) GetPatterns() []string {
+	if x != nil {
+		return x.Patterns
+	}
+	return nil
+}
+
+func (x *Secretmask) GetAllowPatterns() []string {
+	if x != nil {
+		return x.AllowPatterns
+	}
+	return nil
+}
+
+func (x *Secretmask) GetAllowPaths() []string {
+	if x != nil {
+		return x.AllowPaths
+	}
+	return nil
+}
+
+func (x *Secretmask) GetAllowHashes() []string {
+	if x != nil {
+		return x.AllowHashes
+	}
+	return nil
+}
+
+func (x *Secretmask) GetRefSalt() string {
+	if x != nil && x.RefSalt != nil {
+		return *x.RefSalt
+	}
+	return ""
+}
+
 // format takes the white space out of JSON that commands and tools print. Keys,
 // numbers and strings stay byte for byte; files that were read are not touched.
 type Format struct {
@@ -282,7 +388,7 @@ type Format struct {
 
 func (x *Format) Reset() {
 	*x = Format{}
-	mi := &file_trimtab_v1_components_proto_msgTypes[4]
+	mi := &file_trimtab_v1_components_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -294,7 +400,7 @@ func (x *Format) String() string {
 func (*Format) ProtoMessage() {}
 
 func (x *Format) ProtoReflect() protoreflect.Message {
-	mi := &file_trimtab_v1_components_proto_msgTypes[4]
+	mi := &file_trimtab_v1_components_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -307,7 +413,7 @@ func (x *Format) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Format.ProtoReflect.Descriptor instead.
 func (*Format) Descriptor() ([]byte, []int) {
-	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{4}
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Format) GetLineDepth() uint32 {
@@ -343,7 +449,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_trimtab_v1_components_proto_msgTypes[5]
+	mi := &file_trimtab_v1_components_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +461,7 @@ func (x *Mask) String() string {
 func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
-	mi := &file_trimtab_v1_components_proto_msgTypes[5]
+	mi := &file_trimtab_v1_components_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +474,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{5}
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Mask) GetKeepRecentMessages() uint32 {
@@ -414,7 +520,7 @@ type Cachesplit struct {
 
 func (x *Cachesplit) Reset() {
 	*x = Cachesplit{}
-	mi := &file_trimtab_v1_components_proto_msgTypes[6]
+	mi := &file_trimtab_v1_components_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -426,7 +532,7 @@ func (x *Cachesplit) String() string {
 func (*Cachesplit) ProtoMessage() {}
 
 func (x *Cachesplit) ProtoReflect() protoreflect.Message {
-	mi := &file_trimtab_v1_components_proto_msgTypes[6]
+	mi := &file_trimtab_v1_components_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -439,7 +545,7 @@ func (x *Cachesplit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cachesplit.ProtoReflect.Descriptor instead.
 func (*Cachesplit) Descriptor() ([]byte, []int) {
-	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{6}
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Cachesplit) GetMarkers() []string {
@@ -467,7 +573,7 @@ type Cmdfilter struct {
 
 func (x *Cmdfilter) Reset() {
 	*x = Cmdfilter{}
-	mi := &file_trimtab_v1_components_proto_msgTypes[7]
+	mi := &file_trimtab_v1_components_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -479,7 +585,7 @@ func (x *Cmdfilter) String() string {
 func (*Cmdfilter) ProtoMessage() {}
 
 func (x *Cmdfilter) ProtoReflect() protoreflect.Message {
-	mi := &file_trimtab_v1_components_proto_msgTypes[7]
+	mi := &file_trimtab_v1_components_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -492,7 +598,7 @@ func (x *Cmdfilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cmdfilter.ProtoReflect.Descriptor instead.
 func (*Cmdfilter) Descriptor() ([]byte, []int) {
-	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{7}
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Cmdfilter) GetFilters() []string {
@@ -536,7 +642,7 @@ type Linecap struct {
 
 func (x *Linecap) Reset() {
 	*x = Linecap{}
-	mi := &file_trimtab_v1_components_proto_msgTypes[8]
+	mi := &file_trimtab_v1_components_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -548,7 +654,7 @@ func (x *Linecap) String() string {
 func (*Linecap) ProtoMessage() {}
 
 func (x *Linecap) ProtoReflect() protoreflect.Message {
-	mi := &file_trimtab_v1_components_proto_msgTypes[8]
+	mi := &file_trimtab_v1_components_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -561,7 +667,7 @@ func (x *Linecap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Linecap.ProtoReflect.Descriptor instead.
 func (*Linecap) Descriptor() ([]byte, []int) {
-	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{8}
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Linecap) GetMaxLineChars() uint32 {
@@ -605,7 +711,7 @@ type Extract struct {
 
 func (x *Extract) Reset() {
 	*x = Extract{}
-	mi := &file_trimtab_v1_components_proto_msgTypes[9]
+	mi := &file_trimtab_v1_components_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -617,7 +723,7 @@ func (x *Extract) String() string {
 func (*Extract) ProtoMessage() {}
 
 func (x *Extract) ProtoReflect() protoreflect.Message {
-	mi := &file_trimtab_v1_components_proto_msgTypes[9]
+	mi := &file_trimtab_v1_components_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -630,7 +736,7 @@ func (x *Extract) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Extract.ProtoReflect.Descriptor instead.
 func (*Extract) Descriptor() ([]byte, []int) {
-	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{9}
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Extract) GetMinTokens() uint32 {
@@ -658,7 +764,7 @@ type Smartcrush struct {
 
 func (x *Smartcrush) Reset() {
 	*x = Smartcrush{}
-	mi := &file_trimtab_v1_components_proto_msgTypes[10]
+	mi := &file_trimtab_v1_components_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -670,7 +776,7 @@ func (x *Smartcrush) String() string {
 func (*Smartcrush) ProtoMessage() {}
 
 func (x *Smartcrush) ProtoReflect() protoreflect.Message {
-	mi := &file_trimtab_v1_components_proto_msgTypes[10]
+	mi := &file_trimtab_v1_components_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -683,7 +789,7 @@ func (x *Smartcrush) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Smartcrush.ProtoReflect.Descriptor instead.
 func (*Smartcrush) Descriptor() ([]byte, []int) {
-	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{10}
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Smartcrush) GetMinItems() uint32 {
@@ -710,6 +816,72 @@ func (x *Smartcrush) GetKeepFirst() uint32 {
 func (x *Smartcrush) GetKeepLast() uint32 {
 	if x != nil && x.KeepLast != nil {
 		return *x.KeepLast
+	}
+	return 0
+}
+
+// collapse shows of very large results of commands the head, the tail and the lines
+// that report something. A mark at each gap says how many lines it is. It is a
+// bound for accidents, not a way to save.
+type Collapse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Results of more estimated tokens are collapsed.
+	MaxTokens *uint32 `protobuf:"varint,1,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
+	// How many of the first lines stay.
+	HeadLines *uint32 `protobuf:"varint,2,opt,name=head_lines,json=headLines,proto3,oneof" json:"head_lines,omitempty"`
+	// How many of the last lines stay.
+	TailLines     *uint32 `protobuf:"varint,3,opt,name=tail_lines,json=tailLines,proto3,oneof" json:"tail_lines,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Collapse) Reset() {
+	*x = Collapse{}
+	mi := &file_trimtab_v1_components_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Collapse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Collapse) ProtoMessage() {}
+
+func (x *Collapse) ProtoReflect() protoreflect.Message {
+	mi := &file_trimtab_v1_components_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Collapse.ProtoReflect.Descriptor instead.
+func (*Collapse) Descriptor() ([]byte, []int) {
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Collapse) GetMaxTokens() uint32 {
+	if x != nil && x.MaxTokens != nil {
+		return *x.MaxTokens
+	}
+	return 0
+}
+
+func (x *Collapse) GetHeadLines() uint32 {
+	if x != nil && x.HeadLines != nil {
+		return *x.HeadLines
+	}
+	return 0
+}
+
+func (x *Collapse) GetTailLines() uint32 {
+	if x != nil && x.TailLines != nil {
+		return *x.TailLines
 	}
 	return 0
 }
@@ -759,7 +931,25 @@ const file_trimtab_v1_components_proto_rawDesc = "" +
 	"\x06_everyB\b\n" +
 	"\x06_force\"\f\n" +
 	"\n" +
-	"Searchfold\"\x93\x01\n" +
+	"Searchfold\"\xc8\x02\n" +
+	"\n" +
+	"Secretmask\x12=\n" +
+	"\x04wire\x18\x01 \x01(\tB$\xe2\xdd\x19 \n" +
+	"\x05tier1\"\n" +
+	"store_only\"\x05tier1\"\x04fullH\x00R\x04wire\x88\x01\x01\x12*\n" +
+	"\aentropy\x18\x02 \x01(\bB\v\xe2\xdd\x19\a\n" +
+	"\x05falseH\x01R\aentropy\x88\x01\x01\x12\x1a\n" +
+	"\bpatterns\x18\x03 \x03(\tR\bpatterns\x12%\n" +
+	"\x0eallow_patterns\x18\x04 \x03(\tR\rallowPatterns\x12\x1f\n" +
+	"\vallow_paths\x18\x05 \x03(\tR\n" +
+	"allowPaths\x12!\n" +
+	"\fallow_hashes\x18\x06 \x03(\tR\vallowHashes\x12&\n" +
+	"\bref_salt\x18\a \x01(\tB\x06\xe2\xdd\x19\x02\n" +
+	"\x00H\x02R\arefSalt\x88\x01\x01B\a\n" +
+	"\x05_wireB\n" +
+	"\n" +
+	"\b_entropyB\v\n" +
+	"\t_ref_salt\"\x93\x01\n" +
 	"\x06Format\x12=\n" +
 	"\n" +
 	"line_depth\x18\x01 \x01(\rB\x19\xe2\xdd\x19\x15\n" +
@@ -836,7 +1026,20 @@ const file_trimtab_v1_components_proto_rawDesc = "" +
 	"\v_min_tokensB\r\n" +
 	"\v_keep_firstB\f\n" +
 	"\n" +
-	"_keep_lastB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
+	"_keep_last\"\xf9\x01\n" +
+	"\bCollapse\x12@\n" +
+	"\n" +
+	"max_tokens\x18\x01 \x01(\rB\x1c\xe2\xdd\x19\x18\n" +
+	"\x044000\x11\x00\x00\x00\x00\x00\x00i@\x19\x00\x00\x00\x00\xd0\x12cAH\x00R\tmaxTokens\x88\x01\x01\x12>\n" +
+	"\n" +
+	"head_lines\x18\x02 \x01(\rB\x1a\xe2\xdd\x19\x16\n" +
+	"\x0240\x11\x00\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00\x00\x00j\xf8@H\x01R\theadLines\x88\x01\x01\x12>\n" +
+	"\n" +
+	"tail_lines\x18\x03 \x01(\rB\x1a\xe2\xdd\x19\x16\n" +
+	"\x0240\x11\x00\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00\x00\x00j\xf8@H\x02R\ttailLines\x88\x01\x01B\r\n" +
+	"\v_max_tokensB\r\n" +
+	"\v_head_linesB\r\n" +
+	"\v_tail_linesB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
 
 var (
 	file_trimtab_v1_components_proto_rawDescOnce sync.Once
@@ -850,19 +1053,21 @@ func file_trimtab_v1_components_proto_rawDescGZIP() []byte {
 	return file_trimtab_v1_components_proto_rawDescData
 }
 
-var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_trimtab_v1_components_proto_goTypes = []any{
 	(*Textclean)(nil),  // 0: trimtab.v1.Textclean
 	(*Backref)(nil),    // 1: trimtab.v1.Backref
 	(*Gutter)(nil),     // 2: trimtab.v1.Gutter
 	(*Searchfold)(nil), // 3: trimtab.v1.Searchfold
-	(*Format)(nil),     // 4: trimtab.v1.Format
-	(*Mask)(nil),       // 5: trimtab.v1.Mask
-	(*Cachesplit)(nil), // 6: trimtab.v1.Cachesplit
-	(*Cmdfilter)(nil),  // 7: trimtab.v1.Cmdfilter
-	(*Linecap)(nil),    // 8: trimtab.v1.Linecap
-	(*Extract)(nil),    // 9: trimtab.v1.Extract
-	(*Smartcrush)(nil), // 10: trimtab.v1.Smartcrush
+	(*Secretmask)(nil), // 4: trimtab.v1.Secretmask
+	(*Format)(nil),     // 5: trimtab.v1.Format
+	(*Mask)(nil),       // 6: trimtab.v1.Mask
+	(*Cachesplit)(nil), // 7: trimtab.v1.Cachesplit
+	(*Cmdfilter)(nil),  // 8: trimtab.v1.Cmdfilter
+	(*Linecap)(nil),    // 9: trimtab.v1.Linecap
+	(*Extract)(nil),    // 10: trimtab.v1.Extract
+	(*Smartcrush)(nil), // 11: trimtab.v1.Smartcrush
+	(*Collapse)(nil),   // 12: trimtab.v1.Collapse
 }
 var file_trimtab_v1_components_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -882,17 +1087,19 @@ func file_trimtab_v1_components_proto_init() {
 	file_trimtab_v1_components_proto_msgTypes[2].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[4].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[5].OneofWrappers = []any{}
-	file_trimtab_v1_components_proto_msgTypes[7].OneofWrappers = []any{}
+	file_trimtab_v1_components_proto_msgTypes[6].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[8].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[9].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[10].OneofWrappers = []any{}
+	file_trimtab_v1_components_proto_msgTypes[11].OneofWrappers = []any{}
+	file_trimtab_v1_components_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trimtab_v1_components_proto_rawDesc), len(file_trimtab_v1_components_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

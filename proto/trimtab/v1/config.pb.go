@@ -688,9 +688,11 @@ type Component struct {
 	//	*Component_Cachesplit
 	//	*Component_Cmdfilter
 	//	*Component_Format
+	//	*Component_Secretmask
 	//	*Component_Linecap
 	//	*Component_Smartcrush
 	//	*Component_Extract
+	//	*Component_Collapse
 	Settings      isComponent_Settings `protobuf_oneof:"settings"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -812,6 +814,15 @@ func (x *Component) GetFormat() *Format {
 	return nil
 }
 
+func (x *Component) GetSecretmask() *Secretmask {
+	if x != nil {
+		if x, ok := x.Settings.(*Component_Secretmask); ok {
+			return x.Secretmask
+		}
+	}
+	return nil
+}
+
 func (x *Component) GetLinecap() *Linecap {
 	if x != nil {
 		if x, ok := x.Settings.(*Component_Linecap); ok {
@@ -834,6 +845,15 @@ func (x *Component) GetExtract() *Extract {
 	if x != nil {
 		if x, ok := x.Settings.(*Component_Extract); ok {
 			return x.Extract
+		}
+	}
+	return nil
+}
+
+func (x *Component) GetCollapse() *Collapse {
+	if x != nil {
+		if x, ok := x.Settings.(*Component_Collapse); ok {
+			return x.Collapse
 		}
 	}
 	return nil
@@ -883,6 +903,11 @@ type Component_Format struct {
 	Format *Format `protobuf:"bytes,9,opt,name=format,proto3,oneof"`
 }
 
+type Component_Secretmask struct {
+	// Settings of secretmask.
+	Secretmask *Secretmask `protobuf:"bytes,10,opt,name=secretmask,proto3,oneof"`
+}
+
 type Component_Linecap struct {
 	// Settings of linecap.
 	Linecap *Linecap `protobuf:"bytes,12,opt,name=linecap,proto3,oneof"`
@@ -896,6 +921,11 @@ type Component_Smartcrush struct {
 type Component_Extract struct {
 	// Settings of extract.
 	Extract *Extract `protobuf:"bytes,14,opt,name=extract,proto3,oneof"`
+}
+
+type Component_Collapse struct {
+	// Settings of collapse.
+	Collapse *Collapse `protobuf:"bytes,15,opt,name=collapse,proto3,oneof"`
 }
 
 func (*Component_Textclean) isComponent_Settings() {}
@@ -914,11 +944,15 @@ func (*Component_Cmdfilter) isComponent_Settings() {}
 
 func (*Component_Format) isComponent_Settings() {}
 
+func (*Component_Secretmask) isComponent_Settings() {}
+
 func (*Component_Linecap) isComponent_Settings() {}
 
 func (*Component_Smartcrush) isComponent_Settings() {}
 
 func (*Component_Extract) isComponent_Settings() {}
+
+func (*Component_Collapse) isComponent_Settings() {}
 
 // Storage says what may be kept after a request has ended.
 type Storage struct {
@@ -1257,7 +1291,7 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"\x04mode\x18\t \x01(\x0e2\x10.trimtab.v1.ModeB\x1b\xe2\xdd\x19\x17\n" +
 	"\aenforce2\fTRIMTAB_MODEH\x01R\x04mode\x88\x01\x01B\t\n" +
 	"\a_presetB\a\n" +
-	"\x05_mode\"\xde\x04\n" +
+	"\x05_mode\"\xcc\x05\n" +
 	"\tComponent\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\ttextclean\x18\x02 \x01(\v2\x15.trimtab.v1.TextcleanH\x00R\ttextclean\x12/\n" +
@@ -1271,12 +1305,17 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"cachesplit\x18\a \x01(\v2\x16.trimtab.v1.CachesplitH\x00R\n" +
 	"cachesplit\x125\n" +
 	"\tcmdfilter\x18\b \x01(\v2\x15.trimtab.v1.CmdfilterH\x00R\tcmdfilter\x12,\n" +
-	"\x06format\x18\t \x01(\v2\x12.trimtab.v1.FormatH\x00R\x06format\x12/\n" +
+	"\x06format\x18\t \x01(\v2\x12.trimtab.v1.FormatH\x00R\x06format\x128\n" +
+	"\n" +
+	"secretmask\x18\n" +
+	" \x01(\v2\x16.trimtab.v1.SecretmaskH\x00R\n" +
+	"secretmask\x12/\n" +
 	"\alinecap\x18\f \x01(\v2\x13.trimtab.v1.LinecapH\x00R\alinecap\x128\n" +
 	"\n" +
 	"smartcrush\x18\r \x01(\v2\x16.trimtab.v1.SmartcrushH\x00R\n" +
 	"smartcrush\x12/\n" +
-	"\aextract\x18\x0e \x01(\v2\x13.trimtab.v1.ExtractH\x00R\aextractB\n" +
+	"\aextract\x18\x0e \x01(\v2\x13.trimtab.v1.ExtractH\x00R\aextract\x122\n" +
+	"\bcollapse\x18\x0f \x01(\v2\x14.trimtab.v1.CollapseH\x00R\bcollapseB\n" +
 	"\n" +
 	"\bsettings\"`\n" +
 	"\aStorage\x12K\n" +
@@ -1362,9 +1401,11 @@ var file_trimtab_v1_config_proto_goTypes = []any{
 	(*Cachesplit)(nil),          // 22: trimtab.v1.Cachesplit
 	(*Cmdfilter)(nil),           // 23: trimtab.v1.Cmdfilter
 	(*Format)(nil),              // 24: trimtab.v1.Format
-	(*Linecap)(nil),             // 25: trimtab.v1.Linecap
-	(*Smartcrush)(nil),          // 26: trimtab.v1.Smartcrush
-	(*Extract)(nil),             // 27: trimtab.v1.Extract
+	(*Secretmask)(nil),          // 25: trimtab.v1.Secretmask
+	(*Linecap)(nil),             // 26: trimtab.v1.Linecap
+	(*Smartcrush)(nil),          // 27: trimtab.v1.Smartcrush
+	(*Extract)(nil),             // 28: trimtab.v1.Extract
+	(*Collapse)(nil),            // 29: trimtab.v1.Collapse
 }
 var file_trimtab_v1_config_proto_depIdxs = []int32{
 	15, // 0: trimtab.v1.Config.profiles:type_name -> trimtab.v1.Config.ProfilesEntry
@@ -1388,19 +1429,21 @@ var file_trimtab_v1_config_proto_depIdxs = []int32{
 	22, // 18: trimtab.v1.Component.cachesplit:type_name -> trimtab.v1.Cachesplit
 	23, // 19: trimtab.v1.Component.cmdfilter:type_name -> trimtab.v1.Cmdfilter
 	24, // 20: trimtab.v1.Component.format:type_name -> trimtab.v1.Format
-	25, // 21: trimtab.v1.Component.linecap:type_name -> trimtab.v1.Linecap
-	26, // 22: trimtab.v1.Component.smartcrush:type_name -> trimtab.v1.Smartcrush
-	27, // 23: trimtab.v1.Component.extract:type_name -> trimtab.v1.Extract
-	1,  // 24: trimtab.v1.Storage.level:type_name -> trimtab.v1.Level
-	16, // 25: trimtab.v1.Limits.deadline:type_name -> google.protobuf.Duration
-	2,  // 26: trimtab.v1.Expand.policy:type_name -> trimtab.v1.ExpandPolicy
-	3,  // 27: trimtab.v1.Cache.strategy:type_name -> trimtab.v1.CacheStrategy
-	8,  // 28: trimtab.v1.Config.ProfilesEntry.value:type_name -> trimtab.v1.Profile
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	25, // 21: trimtab.v1.Component.secretmask:type_name -> trimtab.v1.Secretmask
+	26, // 22: trimtab.v1.Component.linecap:type_name -> trimtab.v1.Linecap
+	27, // 23: trimtab.v1.Component.smartcrush:type_name -> trimtab.v1.Smartcrush
+	28, // 24: trimtab.v1.Component.extract:type_name -> trimtab.v1.Extract
+	29, // 25: trimtab.v1.Component.collapse:type_name -> trimtab.v1.Collapse
+	1,  // 26: trimtab.v1.Storage.level:type_name -> trimtab.v1.Level
+	16, // 27: trimtab.v1.Limits.deadline:type_name -> google.protobuf.Duration
+	2,  // 28: trimtab.v1.Expand.policy:type_name -> trimtab.v1.ExpandPolicy
+	3,  // 29: trimtab.v1.Cache.strategy:type_name -> trimtab.v1.CacheStrategy
+	8,  // 30: trimtab.v1.Config.ProfilesEntry.value:type_name -> trimtab.v1.Profile
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_trimtab_v1_config_proto_init() }
@@ -1424,9 +1467,11 @@ func file_trimtab_v1_config_proto_init() {
 		(*Component_Cachesplit)(nil),
 		(*Component_Cmdfilter)(nil),
 		(*Component_Format)(nil),
+		(*Component_Secretmask)(nil),
 		(*Component_Linecap)(nil),
 		(*Component_Smartcrush)(nil),
 		(*Component_Extract)(nil),
+		(*Component_Collapse)(nil),
 	}
 	file_trimtab_v1_config_proto_msgTypes[6].OneofWrappers = []any{}
 	file_trimtab_v1_config_proto_msgTypes[7].OneofWrappers = []any{}
