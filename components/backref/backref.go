@@ -24,7 +24,7 @@ const (
 )
 
 // wording is the version of the marks' text and of what is chosen.
-const wording = 3
+const wording = 4
 
 // Component finds earlier lines. It holds nothing but its settings.
 type Component struct {
@@ -135,11 +135,12 @@ type target struct {
 // anchor is a source that has lines in common with the target.
 type anchor struct {
 	*note
-	source pipeline.Source
-	index  int
-	text   string
-	refuse bool
-	edited bool // the target's file was edited between the two
+	source  pipeline.Source
+	index   int
+	text    string
+	refuse  bool
+	foreign bool // it shows another file than the target
+	edited  bool // the target's file was edited between the two
 
 	counts map[string]int // of its lines
 	begins map[int]quote  // by line; the zero value is none
@@ -162,7 +163,8 @@ func (t *target) anchor(i int, n *note) *anchor {
 	}
 	s := t.before.Sources[i]
 	a := &anchor{note: n, source: s, index: i}
-	a.refuse = t.b.Offset-s.Offset > int(t.c.settings.GetMaxDistanceTokens()) || !t.pathAllowed(s)
+	a.refuse = t.b.Offset-s.Offset > int(t.c.settings.GetMaxDistanceTokens())
+	a.foreign = !t.pathAllowed(s)
 	if !a.refuse {
 		a.text = s.Text()
 		a.edited = t.editedSince(i)

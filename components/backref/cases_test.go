@@ -217,6 +217,23 @@ func TestChangedTooMuch(t *testing.T) {
 	}
 }
 
+// TestWordsAroundFiles refers to what a client says around a file, whatever the
+// file; the file's own lines are of that file alone.
+func TestWordsAroundFiles(t *testing.T) {
+	words := "\n<system-reminder>\n" + strings.Repeat("Whenever you read a file, consider what it is for. ", 8) + "\n</system-reminder>\n"
+	tall := strings.Repeat("a long line of the file itself ", 8)
+	one, two := append(file(20), tall), append([]string{"other"}, append(file(30)[20:], tall)...)
+	got := play(t, `{}`, []step{read("/r/a.go", cat(1, one)+words), read("/r/b.go", cat(1, two)+words)})
+	if want := "same as #1 from "; !strings.Contains(got[1], want) || !strings.Contains(got[1], tall) {
+		t.Errorf("got %q", got[1])
+	}
+	// Where there are no numbers, nothing tells the file's lines from others.
+	got = play(t, `{}`, []step{read("/r/a.go", bare(one)+words), read("/r/b.go", bare(two)+words)})
+	if strings.Contains(got[1], "same as") {
+		t.Errorf("got %q", got[1])
+	}
+}
+
 // TestEditedFile keeps two lines on each side of a change literal, and only
 // there.
 func TestEditedFile(t *testing.T) {

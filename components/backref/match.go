@@ -134,7 +134,8 @@ func (t *target) find() (runs, tall *finder) {
 			continue
 		}
 		if own != 0 && n.base != 0 && own != n.base && !t.c.settings.GetCrossPath() {
-			continue // files of other names
+			t.searchAround(i, n, tall) // files of other names
+			continue
 		}
 		t.budget -= len(n.win)
 		t.search(i, n, runs, tall)
@@ -152,7 +153,7 @@ func (t *target) search(i int, n *note, runs, tall *finder) {
 		if a == nil {
 			a = t.anchor(i, n)
 		}
-		return !a.refuse
+		return !a.refuse && !a.foreign
 	}
 	for line, h := range n.win {
 		if h == 0 || !runs.has(h) {
@@ -172,6 +173,29 @@ func (t *target) search(i int, n *note, runs, tall *finder) {
 			return
 		}
 		tall.add(t, a, int(line), h)
+	}
+}
+
+// searchAround looks through a source that shows another file, for what is of
+// neither file: a client's own words, which stand outside of the numbered lines.
+func (t *target) searchAround(i int, n *note, tall *finder) {
+	if len(t.runs) == 0 || len(n.runs) == 0 {
+		return
+	}
+	for _, line := range n.tall {
+		if h := n.hash[line]; n.gutter[line] == 0 && tall.has(h) && !t.anchor(i, n).refuse {
+			tall.addOutside(t, t.cache[i], int(line), h)
+		}
+	}
+}
+
+// addOutside is add, for lines of the target that stand outside of its numbers.
+func (f *finder) addOutside(t *target, a *anchor, line int, h uint32) {
+	for e := f.slots[h&uint32(len(f.slots)-1)]; e >= 0; e = f.entries[e].next {
+		if x := &f.entries[e]; x.hash == h && t.gutter[x.at] == 0 {
+			f.add(t, a, line, h)
+			return
+		}
 	}
 }
 
@@ -261,7 +285,7 @@ func (t *target) identical() (pipeline.Edit, bool) {
 			continue
 		}
 		a := t.anchor(i, n)
-		if a.refuse || !equalText(a.text, t.text[:size]) {
+		if a.refuse || a.foreign || !equalText(a.text, t.text[:size]) {
 			continue
 		}
 		if e, ok := t.wholeMark(a); ok {
