@@ -48,7 +48,7 @@ func TestNothingGivenIsConservativeAtMetadata(t *testing.T) {
 			if p == nil || p.Name != "default" || p.Level != store.Metadata || p.Observe {
 				t.Fatalf("profile: %+v", p)
 			}
-			want := []string{"textclean", "backref", "gutter", "searchfold", "cachesplit"}
+			want := []string{"secretmask", "textclean", "cmdfilter", "format", "backref", "gutter", "searchfold", "cachesplit"}
 			if diff := cmp.Diff(want, componentNames(p)); diff != "" {
 				t.Error(diff)
 			}
@@ -66,9 +66,10 @@ func TestNothingGivenIsConservativeAtMetadata(t *testing.T) {
 func TestPresets(t *testing.T) {
 	for preset, want := range map[string][]string{
 		"off":          nil,
-		"safe":         {"textclean", "searchfold", "cachesplit"},
-		"conservative": {"textclean", "backref", "gutter", "searchfold", "cachesplit"},
-		"balanced":     {"textclean", "backref", "gutter", "searchfold", "cachesplit", "mask"},
+		"cache":        {"secretmask", "cachesplit"},
+		"safe":         {"secretmask", "textclean", "format", "searchfold", "cachesplit"},
+		"conservative": {"secretmask", "textclean", "cmdfilter", "format", "backref", "gutter", "searchfold", "cachesplit"},
+		"balanced":     {"secretmask", "textclean", "cmdfilter", "format", "backref", "gutter", "searchfold", "cachesplit", "mask"},
 	} {
 		t.Run(preset, func(t *testing.T) {
 			p := mustLoad(t, "profiles: {a: {preset: "+preset+"}}").Profile("a")
@@ -103,7 +104,7 @@ profiles:
 			}
 		}
 	}
-	if got := componentNames(p); !slices.Equal(got, []string{"textclean", "backref", "gutter", "searchfold", "cachesplit", "mask"}) {
+	if got := componentNames(p); !slices.Equal(got, []string{"secretmask", "textclean", "cmdfilter", "format", "backref", "gutter", "searchfold", "cachesplit", "mask"}) {
 		t.Errorf("order: %v", got)
 	}
 }
@@ -142,7 +143,7 @@ func TestErrorsNameThePlaceAndTheRemedy(t *testing.T) {
 		{"not allowed", "profiles: {a: {components: [{name: gutter, every: 7}]}}", `1:51: profiles.a.components[gutter].every: "7" is not one of 2, 5, 10 or 20`},
 		{"out of range", "profiles: {a: {holdout: {share: 2}}}", "1:33: profiles.a.holdout.share: 2 is out of range: from 0 to 1"},
 		{"level", "profiles: {a: {storage: {level: some}}}", `1:33: profiles.a.storage.level: "some" is not one of off, metadata or everything`},
-		{"preset", "profiles: {a: {preset: max}}", `1:24: profiles.a.preset: "max" is not one of off, safe, conservative or balanced`},
+		{"preset", "profiles: {a: {preset: max}}", `1:24: profiles.a.preset: "max" is not one of off, cache, safe, conservative, balanced, coding, mcp or house`},
 		{"number as text", "profiles: {a: {holdout: {seed: 12}}}", "profiles.a.holdout.seed must be text (in quotes if it looks like a number), not the number 12"},
 		{"bool as text", `trusted_headers: {session: "yes"}`, `trusted_headers.session must be true or false, not "yes"`},
 		{"duration", "process: {drain_timeout: 5}", "process.drain_timeout must be a duration such as 500ms, 30s or 5m, not the number 5"},
@@ -338,7 +339,7 @@ func FuzzParse(f *testing.F) {
 func TestComponentsRunInTheirOrder(t *testing.T) {
 	for text, want := range map[string]string{
 		"profiles: {p: {components: [{name: searchfold}, {name: mask}, {name: gutter}, {name: backref}, {name: textclean}]}}": "textclean backref gutter searchfold mask",
-		"profiles: {p: {preset: safe, components: [{name: backref}]}}":                                                        "textclean backref searchfold cachesplit",
+		"profiles: {p: {preset: safe, components: [{name: backref}]}}":                                                        "secretmask textclean format backref searchfold cachesplit",
 	} {
 		file := filepath.Join(t.TempDir(), "t.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -13,26 +13,43 @@ import (
 const DefaultPreset = "conservative"
 
 // Presets lists the names of the presets, from the one that does nothing to the
-// one that does most.
-func Presets() []string { return []string{"off", "safe", "conservative", "balanced"} }
+// one that does most; the last three are for kinds of traffic.
+func Presets() []string {
+	return []string{"off", "cache", "safe", "conservative", "balanced", "coding", "mcp", "house"}
+}
 
-// presetComponents returns a preset's components in the order in which they run.
+// presetComponents returns a preset's components in the order in which they run:
+// secretmask first, so that no other component sees or splits a secret; then what
+// cleans lines, what leaves lines out, and what points at lines that are left; the
+// envelope last.
 func presetComponents(preset string) []*trimtabv1.Component {
-	conservative := []string{"textclean", "backref", "gutter", "searchfold", "cachesplit"}
+	conservative := []string{"secretmask", "textclean", "cmdfilter", "format", "backref", "gutter", "searchfold", "cachesplit"}
 	var names []string
 	switch preset {
+	case "cache":
+		names = []string{"secretmask", "cachesplit"}
 	case "safe":
-		names = []string{"textclean", "searchfold", "cachesplit"}
+		names = []string{"secretmask", "textclean", "format", "searchfold", "cachesplit"}
 	case "conservative":
 		names = conservative
 	case "balanced":
 		names = append(conservative, "mask")
+	case "coding":
+		names = []string{"secretmask", "textclean", "cmdfilter", "extract", "linecap", "format", "backref", "gutter", "searchfold", "cachesplit"}
+	case "mcp":
+		names = []string{"secretmask", "textclean", "smartcrush", "format", "cachesplit"}
+	case "house":
+		names = []string{"secretmask", "textclean", "cmdfilter", "extract", "smartcrush", "linecap", "format", "backref", "gutter", "searchfold", "cachesplit"}
 	}
 	list := make([]*trimtabv1.Component, len(names))
 	for i, name := range names {
 		list[i] = newComponent(name)
 	}
 	for _, c := range list {
+		if m := c.GetFormat(); m != nil {
+			// Lines that go out as they came can be pointed at when they come again.
+			m.Multiline = proto.Bool(!slices.Contains(names, "backref"))
+		}
 		if m := c.GetMask(); m != nil {
 			// What makes mask fit to be in a preset: it acts only where the
 			// provider holds nothing that it could invalidate.

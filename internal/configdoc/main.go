@@ -94,7 +94,8 @@ func (p *page) write() {
 	}
 	p.w.WriteString(`
 ` + "`dedup`, `reread_stub`, `reread_delta` and `repeat_delta`" + ` are other products' names for what ` + "`backref`" + ` does, and stand for
-it. ` + "`summarize`, `cache_aware_summarizer` and `checkpoint.replace`" + ` are refused: they would change how many messages there are.
+it. ` + "`summarize`, `cache_aware_summarizer` and `checkpoint.replace`" + ` are refused: they would change how many messages there are;
+so is ` + "`symbol_map`" + `, since there is no guard yet on what a model answers.
 `)
 	p.section("The file", "Config", "")
 	p.section("`profiles.NAME`", "Profile", "")

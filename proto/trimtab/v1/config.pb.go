@@ -1275,10 +1275,10 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"\x06format\x18\x02 \x01(\tB*\xe2\xdd\x19&\n" +
 	"\x04text\"\x04text\"\x04json2\x12TRIMTAB_LOG_FORMATH\x01R\x06format\x88\x01\x01B\b\n" +
 	"\x06_levelB\t\n" +
-	"\a_format\"\xf9\x03\n" +
-	"\aProfile\x12b\n" +
-	"\x06preset\x18\x01 \x01(\tBE\xe2\xdd\x19A\n" +
-	"\fconservative\"\x03off\"\x04safe\"\fconservative\"\bbalanced2\x0eTRIMTAB_PRESETH\x00R\x06preset\x88\x01\x01\x125\n" +
+	"\a_format\"\x94\x04\n" +
+	"\aProfile\x12}\n" +
+	"\x06preset\x18\x01 \x01(\tB`\xe2\xdd\x19\\\n" +
+	"\fconservative\"\x03off\"\x05cache\"\x04safe\"\fconservative\"\bbalanced\"\x06coding\"\x03mcp\"\x05house2\x0eTRIMTAB_PRESETH\x00R\x06preset\x88\x01\x01\x125\n" +
 	"\n" +
 	"components\x18\x02 \x03(\v2\x15.trimtab.v1.ComponentR\n" +
 	"components\x12-\n" +
