@@ -27,10 +27,10 @@ const (
 const wording = 1
 
 const (
-	edge           = 3  // so many first and last lines are never left out
-	minLine        = 8  // characters of a line that may be left out
-	importantTimes = 4  // how much longer a line may be that reports something
-	minCut         = 64 // characters that are worth the text that stands for them
+	edge           = 3       // so many first and last lines are never left out
+	minLine        = 8       // characters of a line that may be left out
+	importantTimes = 4       // how much longer a line may be that reports something
+	headShare      = 2.0 / 3 // of what stays of a long line
 )
 
 // Component caps lines. It holds nothing but its settings.
@@ -213,11 +213,7 @@ func (t *text) long(most int, reporter *classify.Reporter) {
 		if important(l, reporter) {
 			limit *= importantTimes
 		}
-		n := utf8.RuneCountInString(l)
-		if n-limit < minCut {
-			continue
-		}
-		if from, to, ok := middle(l, limit); ok {
+		if from, to, ok := pipeline.Elide(l, limit, headShare); ok {
 			t.cuts = append(t.cuts, cut{line: i, from: t.start(i) + from, to: t.start(i) + to})
 		}
 	}
@@ -234,58 +230,6 @@ func important(l string, reporter *classify.Reporter) bool {
 	return strings.HasPrefix(trimmed, "File \"") || strings.HasPrefix(trimmed, "at ") || reporter.In(l)
 }
 
-// middle is the part of a line that goes, so that at most most characters stay, the
-// words for the gap included: two thirds of them before it. Neither end falls into
-// a character or into what may be a path with a line number.
-func middle(l string, most int) (from, to int, ok bool) {
-	budget := max(most-len(elision(utf8.RuneCountInString(l))), 0)
-	from = runes(l, budget*2/3)
-	to = len(l) - fromEnd(l, budget-budget*2/3)
-	for n := 0; from > 0 && from < len(l) && inWord(l[from-1]) && inWord(l[from]) && n < maxWord; n++ {
-		from--
-	}
-	if from > 0 && from < len(l) && inWord(l[from-1]) && inWord(l[from]) {
-		from = runes(l, budget*2/3) // one word as long as that is no path
-	}
-	for to < len(l) && to > 0 && inWord(l[to-1]) && inWord(l[to]) && to < len(l)-fromEnd(l, budget-budget*2/3)+maxWord {
-		to++
-	}
-	if to > 0 && to < len(l) && inWord(l[to-1]) && inWord(l[to]) {
-		to = len(l) - fromEnd(l, budget-budget*2/3)
-	}
-	return from, to, from < to && utf8.RuneCountInString(l[from:to]) >= minCut
-}
-
-// maxWord bounds the length of what is taken for a path.
-const maxWord = 160
-
-// inWord says that a byte may be part of a path, a line number or a word; those of
-// other scripts are taken to be, so that a cut between them is one between
-// characters or none.
-func inWord(c byte) bool {
-	return c > ' ' && strings.IndexByte("\"'`,;()[]{}<>|=", c) < 0
-}
-
-// runes is the length in bytes of the first n characters.
-func runes(s string, n int) int {
-	at := 0
-	for ; n > 0 && at < len(s); n-- {
-		_, size := utf8.DecodeRuneInString(s[at:])
-		at += size
-	}
-	return at
-}
-
-// fromEnd is the length in bytes of the last n characters.
-func fromEnd(s string, n int) int {
-	at := len(s)
-	for ; n > 0 && at > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(s[:at])
-		at -= size
-	}
-	return len(s) - at
-}
-
 // settle takes back the cuts, if their mark outweighs them.
 func (t *text) settle() {
 	if len(t.cuts) == 0 {
@@ -294,14 +238,12 @@ func (t *text) settle() {
 	saved := -tokens.Estimate(longMark(len(t.cuts)) + "\n")
 	for _, c := range t.cuts {
 		l, at := t.line(c.line), t.start(c.line)
-		saved += tokens.Estimate(l) - tokens.Estimate(l[:c.from-at]+elision(utf8.RuneCountInString(t.all[c.from:c.to]))+l[c.to-at:])
+		saved += tokens.Estimate(l) - tokens.Estimate(l[:c.from-at]+pipeline.Elision(utf8.RuneCountInString(t.all[c.from:c.to]))+l[c.to-at:])
 	}
 	if saved <= 0 {
 		t.cuts = nil
 	}
 }
-
-func elision(n int) string { return "...[" + strconv.Itoa(n) + " characters cut]..." }
 
 func countOf(n int) string {
 	if n == 1 {
@@ -343,7 +285,7 @@ func (t *text) pieces() []pipeline.Piece {
 				literal(longMark(len(t.cuts)) + "\n")
 			}
 			keep(at, c.from)
-			literal(elision(utf8.RuneCountInString(t.all[c.from:c.to])))
+			literal(pipeline.Elision(utf8.RuneCountInString(t.all[c.from:c.to])))
 			at = c.to
 			next++
 		}
