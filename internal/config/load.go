@@ -126,7 +126,7 @@ func (d *decoder) resolveProfile(name string, p *trimtabv1.Profile) {
 // what cleans lines comes before what refers to them, and what rewrites rows
 // comes after. Any other order costs savings: the verifier refuses its texts.
 func (d *decoder) order(p *trimtabv1.Profile, section string) {
-	inOrder := []string{"secretmask", "textclean", "cmdfilter", "extract", "smartcrush", "collapse", "linecap", "format", "backref", "gutter", "searchfold"}
+	inOrder := []string{"secretmask", "textclean", "cmdfilter", "extract", "smartcrush", "collapse", "linecap", "format", "toon", "backref", "gutter", "searchfold"}
 	rank := func(c *trimtabv1.Component) int {
 		if i := slices.Index(inOrder, c.GetName()); i >= 0 {
 			return i

@@ -35,7 +35,7 @@ func presetComponents(preset string) []*trimtabv1.Component {
 	case "balanced":
 		names = append(conservative, "mask")
 	case "coding":
-		names = []string{"secretmask", "textclean", "cmdfilter", "extract", "linecap", "format", "backref", "gutter", "searchfold", "cachesplit"}
+		names = []string{"secretmask", "textclean", "cmdfilter", "extract", "collapse", "linecap", "format", "backref", "gutter", "searchfold", "cachesplit"}
 	case "mcp":
 		names = []string{"secretmask", "textclean", "smartcrush", "format", "cachesplit"}
 	case "house":
