@@ -18,6 +18,7 @@ import (
 	"github.com/trimtab-io/trimtab/components/secretmask"
 	"github.com/trimtab-io/trimtab/components/smartcrush"
 	"github.com/trimtab-io/trimtab/components/textclean"
+	"github.com/trimtab-io/trimtab/components/toon"
 	"github.com/trimtab-io/trimtab/pipeline"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
@@ -34,6 +35,7 @@ func Catalogue() []Entry {
 		entry("collapse", collapse.New),
 		entry("linecap", linecap.New),
 		entry("format", format.New),
+		entry("toon", toon.New),
 		entry("backref", backref.New),
 		entry("gutter", gutter.New),
 		entry("searchfold", searchfold.New),

@@ -149,6 +149,7 @@ func witness(canary string) componenttest.Script {
 			call("l", "Bash", `{"command":"npm run start"}`, "ready\n"+strings.Repeat("waiting for the lock of "+canary+" in the pool\n", 30)+"done\n"),
 			call("x", "Bash", `{"command":"npm run build"}`, strings.Repeat("transforming the modules\nrendering the chunks "+canary+"\n", 40)+"built\n"),
 			call("s", "list_jobs", `{}`, `{"jobs": [`+strings.Repeat(`{"id": 1, "state": "`+canary+`", "errors": 0}, `, 40)+`{"id": 2}]}`),
+			call("t", "list_users", `{}`, "["+strings.Repeat(`{"identifier": 1, "name": "`+canary+`"}, `, 5)+`{"identifier": 2, "name": "second"}]`),
 			call("o", "Bash", `{"command":"npm run seed"}`, logOf(900, canary)),
 		},
 	}

@@ -7,10 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// leaves says that the inside of a mark states lines that were left out or
-// shortened. Such a mark restores nothing: it stays a line of the text.
+// leaves says that the inside of a mark states lines that were left out, shortened
+// or masked, or objects that are written as rows. Such a mark restores nothing here:
+// it stays a line of the text.
 func leaves(mark string) bool {
-	return strings.HasPrefix(mark, "cut ") || strings.HasPrefix(mark, "shortened ") || strings.HasPrefix(mark, "masked ")
+	return strings.HasPrefix(mark, "cut ") || strings.HasPrefix(mark, "shortened ") || strings.HasPrefix(mark, "masked ") ||
+		strings.HasPrefix(mark, "table of ")
 }
 
 // Cuts checks a forwarded text from which whole lines were left out against the

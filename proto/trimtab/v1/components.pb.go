@@ -886,6 +886,53 @@ func (x *Collapse) GetTailLines() uint32 {
 	return 0
 }
 
+// toon writes JSON arrays of objects with the same keys as tables: the keys once,
+// and one row for each object. Nothing is lost but white space.
+type Toon struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fewest objects that become a table.
+	MinRows       *uint32 `protobuf:"varint,1,opt,name=min_rows,json=minRows,proto3,oneof" json:"min_rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Toon) Reset() {
+	*x = Toon{}
+	mi := &file_trimtab_v1_components_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Toon) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Toon) ProtoMessage() {}
+
+func (x *Toon) ProtoReflect() protoreflect.Message {
+	mi := &file_trimtab_v1_components_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Toon.ProtoReflect.Descriptor instead.
+func (*Toon) Descriptor() ([]byte, []int) {
+	return file_trimtab_v1_components_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Toon) GetMinRows() uint32 {
+	if x != nil && x.MinRows != nil {
+		return *x.MinRows
+	}
+	return 0
+}
+
 var File_trimtab_v1_components_proto protoreflect.FileDescriptor
 
 const file_trimtab_v1_components_proto_rawDesc = "" +
@@ -1039,7 +1086,11 @@ const file_trimtab_v1_components_proto_rawDesc = "" +
 	"\x0240\x11\x00\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00\x00\x00j\xf8@H\x02R\ttailLines\x88\x01\x01B\r\n" +
 	"\v_max_tokensB\r\n" +
 	"\v_head_linesB\r\n" +
-	"\v_tail_linesB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
+	"\v_tail_lines\"N\n" +
+	"\x04Toon\x129\n" +
+	"\bmin_rows\x18\x01 \x01(\rB\x19\xe2\xdd\x19\x15\n" +
+	"\x013\x11\x00\x00\x00\x00\x00\x00\x00@\x19\x00\x00\x00\x00\x80\x84.AH\x00R\aminRows\x88\x01\x01B\v\n" +
+	"\t_min_rowsB:Z8github.com/trimtab-io/trimtab/proto/trimtab/v1;trimtabv1b\x06proto3"
 
 var (
 	file_trimtab_v1_components_proto_rawDescOnce sync.Once
@@ -1053,7 +1104,7 @@ func file_trimtab_v1_components_proto_rawDescGZIP() []byte {
 	return file_trimtab_v1_components_proto_rawDescData
 }
 
-var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_trimtab_v1_components_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_trimtab_v1_components_proto_goTypes = []any{
 	(*Textclean)(nil),  // 0: trimtab.v1.Textclean
 	(*Backref)(nil),    // 1: trimtab.v1.Backref
@@ -1068,6 +1119,7 @@ var file_trimtab_v1_components_proto_goTypes = []any{
 	(*Extract)(nil),    // 10: trimtab.v1.Extract
 	(*Smartcrush)(nil), // 11: trimtab.v1.Smartcrush
 	(*Collapse)(nil),   // 12: trimtab.v1.Collapse
+	(*Toon)(nil),       // 13: trimtab.v1.Toon
 }
 var file_trimtab_v1_components_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -1093,13 +1145,14 @@ func file_trimtab_v1_components_proto_init() {
 	file_trimtab_v1_components_proto_msgTypes[10].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[11].OneofWrappers = []any{}
 	file_trimtab_v1_components_proto_msgTypes[12].OneofWrappers = []any{}
+	file_trimtab_v1_components_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trimtab_v1_components_proto_rawDesc), len(file_trimtab_v1_components_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -689,6 +689,7 @@ type Component struct {
 	//	*Component_Cmdfilter
 	//	*Component_Format
 	//	*Component_Secretmask
+	//	*Component_Toon
 	//	*Component_Linecap
 	//	*Component_Smartcrush
 	//	*Component_Extract
@@ -823,6 +824,15 @@ func (x *Component) GetSecretmask() *Secretmask {
 	return nil
 }
 
+func (x *Component) GetToon() *Toon {
+	if x != nil {
+		if x, ok := x.Settings.(*Component_Toon); ok {
+			return x.Toon
+		}
+	}
+	return nil
+}
+
 func (x *Component) GetLinecap() *Linecap {
 	if x != nil {
 		if x, ok := x.Settings.(*Component_Linecap); ok {
@@ -908,6 +918,11 @@ type Component_Secretmask struct {
 	Secretmask *Secretmask `protobuf:"bytes,10,opt,name=secretmask,proto3,oneof"`
 }
 
+type Component_Toon struct {
+	// Settings of toon.
+	Toon *Toon `protobuf:"bytes,11,opt,name=toon,proto3,oneof"`
+}
+
 type Component_Linecap struct {
 	// Settings of linecap.
 	Linecap *Linecap `protobuf:"bytes,12,opt,name=linecap,proto3,oneof"`
@@ -945,6 +960,8 @@ func (*Component_Cmdfilter) isComponent_Settings() {}
 func (*Component_Format) isComponent_Settings() {}
 
 func (*Component_Secretmask) isComponent_Settings() {}
+
+func (*Component_Toon) isComponent_Settings() {}
 
 func (*Component_Linecap) isComponent_Settings() {}
 
@@ -1291,7 +1308,7 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"\x04mode\x18\t \x01(\x0e2\x10.trimtab.v1.ModeB\x1b\xe2\xdd\x19\x17\n" +
 	"\aenforce2\fTRIMTAB_MODEH\x01R\x04mode\x88\x01\x01B\t\n" +
 	"\a_presetB\a\n" +
-	"\x05_mode\"\xcc\x05\n" +
+	"\x05_mode\"\xf4\x05\n" +
 	"\tComponent\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\ttextclean\x18\x02 \x01(\v2\x15.trimtab.v1.TextcleanH\x00R\ttextclean\x12/\n" +
@@ -1309,7 +1326,8 @@ const file_trimtab_v1_config_proto_rawDesc = "" +
 	"\n" +
 	"secretmask\x18\n" +
 	" \x01(\v2\x16.trimtab.v1.SecretmaskH\x00R\n" +
-	"secretmask\x12/\n" +
+	"secretmask\x12&\n" +
+	"\x04toon\x18\v \x01(\v2\x10.trimtab.v1.ToonH\x00R\x04toon\x12/\n" +
 	"\alinecap\x18\f \x01(\v2\x13.trimtab.v1.LinecapH\x00R\alinecap\x128\n" +
 	"\n" +
 	"smartcrush\x18\r \x01(\v2\x16.trimtab.v1.SmartcrushH\x00R\n" +
@@ -1402,10 +1420,11 @@ var file_trimtab_v1_config_proto_goTypes = []any{
 	(*Cmdfilter)(nil),           // 23: trimtab.v1.Cmdfilter
 	(*Format)(nil),              // 24: trimtab.v1.Format
 	(*Secretmask)(nil),          // 25: trimtab.v1.Secretmask
-	(*Linecap)(nil),             // 26: trimtab.v1.Linecap
-	(*Smartcrush)(nil),          // 27: trimtab.v1.Smartcrush
-	(*Extract)(nil),             // 28: trimtab.v1.Extract
-	(*Collapse)(nil),            // 29: trimtab.v1.Collapse
+	(*Toon)(nil),                // 26: trimtab.v1.Toon
+	(*Linecap)(nil),             // 27: trimtab.v1.Linecap
+	(*Smartcrush)(nil),          // 28: trimtab.v1.Smartcrush
+	(*Extract)(nil),             // 29: trimtab.v1.Extract
+	(*Collapse)(nil),            // 30: trimtab.v1.Collapse
 }
 var file_trimtab_v1_config_proto_depIdxs = []int32{
 	15, // 0: trimtab.v1.Config.profiles:type_name -> trimtab.v1.Config.ProfilesEntry
@@ -1430,20 +1449,21 @@ var file_trimtab_v1_config_proto_depIdxs = []int32{
 	23, // 19: trimtab.v1.Component.cmdfilter:type_name -> trimtab.v1.Cmdfilter
 	24, // 20: trimtab.v1.Component.format:type_name -> trimtab.v1.Format
 	25, // 21: trimtab.v1.Component.secretmask:type_name -> trimtab.v1.Secretmask
-	26, // 22: trimtab.v1.Component.linecap:type_name -> trimtab.v1.Linecap
-	27, // 23: trimtab.v1.Component.smartcrush:type_name -> trimtab.v1.Smartcrush
-	28, // 24: trimtab.v1.Component.extract:type_name -> trimtab.v1.Extract
-	29, // 25: trimtab.v1.Component.collapse:type_name -> trimtab.v1.Collapse
-	1,  // 26: trimtab.v1.Storage.level:type_name -> trimtab.v1.Level
-	16, // 27: trimtab.v1.Limits.deadline:type_name -> google.protobuf.Duration
-	2,  // 28: trimtab.v1.Expand.policy:type_name -> trimtab.v1.ExpandPolicy
-	3,  // 29: trimtab.v1.Cache.strategy:type_name -> trimtab.v1.CacheStrategy
-	8,  // 30: trimtab.v1.Config.ProfilesEntry.value:type_name -> trimtab.v1.Profile
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	26, // 22: trimtab.v1.Component.toon:type_name -> trimtab.v1.Toon
+	27, // 23: trimtab.v1.Component.linecap:type_name -> trimtab.v1.Linecap
+	28, // 24: trimtab.v1.Component.smartcrush:type_name -> trimtab.v1.Smartcrush
+	29, // 25: trimtab.v1.Component.extract:type_name -> trimtab.v1.Extract
+	30, // 26: trimtab.v1.Component.collapse:type_name -> trimtab.v1.Collapse
+	1,  // 27: trimtab.v1.Storage.level:type_name -> trimtab.v1.Level
+	16, // 28: trimtab.v1.Limits.deadline:type_name -> google.protobuf.Duration
+	2,  // 29: trimtab.v1.Expand.policy:type_name -> trimtab.v1.ExpandPolicy
+	3,  // 30: trimtab.v1.Cache.strategy:type_name -> trimtab.v1.CacheStrategy
+	8,  // 31: trimtab.v1.Config.ProfilesEntry.value:type_name -> trimtab.v1.Profile
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_trimtab_v1_config_proto_init() }
@@ -1468,6 +1488,7 @@ func file_trimtab_v1_config_proto_init() {
 		(*Component_Cmdfilter)(nil),
 		(*Component_Format)(nil),
 		(*Component_Secretmask)(nil),
+		(*Component_Toon)(nil),
 		(*Component_Linecap)(nil),
 		(*Component_Smartcrush)(nil),
 		(*Component_Extract)(nil),
