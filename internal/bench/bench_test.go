@@ -82,7 +82,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	text := r.text()
 	for _, want := range []string{
-		"| the most at any time | 400 MiB | at most 400 MiB: met |", "| quick | 1.00 | 0 | 0 % | at most 1.00 ms: met |",
+		"| the most at any time | 400 MB | at most 400 MB: met |", "| quick | 1.00 | 0 | 0 % | at most 1.00 ms: met |",
 		"| slow | 1000 | 0 | 0 % | at most 1.00 ms: **missed** |", "| 1.05 | at most 1.05: met |", "| 1.06 | at most 1.05: **missed** |",
 	} {
 		if !strings.Contains(text, want) {
@@ -90,7 +90,7 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	r.memory.Seen = 9
-	if text := r.text(); !strings.Contains(text, "at most 400 MiB: **missed** (the machine was too slow for all 10)") {
+	if text := r.text(); !strings.Contains(text, "at most 400 MB: **missed** (the machine was too slow for all 10)") {
 		t.Errorf("too few conversations are no miss:\n%s", text)
 	}
 }

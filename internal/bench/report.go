@@ -23,8 +23,8 @@ type report struct {
 
 // Targets besides those of the cases.
 const (
-	maxStream = 1.05      // of the ratio to a server that does nothing
-	maxMemory = 400 << 20 // bytes
+	maxStream = 1.05        // of the ratio to a server that does nothing
+	maxMemory = 400_000_000 // bytes
 )
 
 // page writes lines.
@@ -81,7 +81,7 @@ func size(n int) string {
 	return fmt.Sprintf("%d KB", n/1000)
 }
 
-func mib(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<19)>>20) }
+func mb(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
 
 func (r *report) requestsText(p *page) {
 	if r.sizes == nil {
@@ -154,13 +154,13 @@ func (r *report) memoryText(p *page) {
 	p.line("")
 	p.line("| resident memory of trimtab | | target |")
 	p.line("|---|---|---|")
-	p.line("| after the start | %s | - |", mib(m.Begin))
-	p.line("| after the last conversation | %s | - |", mib(m.End))
-	target := verdict(m.Most <= maxMemory && m.Seen == m.Wanted, "%s", mib(maxMemory))
+	p.line("| after the start | %s | - |", mb(m.Begin))
+	p.line("| after the last conversation | %s | - |", mb(m.End))
+	target := verdict(m.Most <= maxMemory && m.Seen == m.Wanted, "%s", mb(maxMemory))
 	if m.Seen < m.Wanted {
 		target += fmt.Sprintf(" (the machine was too slow for all %d)", m.Wanted)
 	}
-	p.line("| the most at any time | %s | %s |", mib(m.Most), target)
+	p.line("| the most at any time | %s | %s |", mb(m.Most), target)
 	p.line("")
 }
 
