@@ -13,7 +13,7 @@ export ENVOY ?=
 # Debian's package for each program that has to be there.
 NEEDS := $(GO):golang gcc:gcc python3:python3 git:git
 
-.PHONY: help setup build run demo test test-tools bench soak lint generate clean test-faults
+.PHONY: help setup build run demo test test-tools bench soak savings lint generate clean test-faults
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ soak: setup build ## ten minutes of load and faults; writes docs/reliability.md 
 
 bench: setup build ## speed and memory, through Envoy and alone; writes docs/performance.md (ARGS="-largest 1000000")
 	$(GO) run ./internal/bench $(ARGS)
+
+savings: build ## what is saved on recorded conversations; writes docs/savings.md (ARGS=FOLDER)
+	$(GO) run ./internal/savings $(ARGS)
 
 lint: setup ## vet, format, staticcheck, schema, drift of generated code
 	$(GO) vet ./...
