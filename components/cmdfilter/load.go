@@ -389,7 +389,7 @@ func (l *loader) stage(v verb, n *yaml.Node) stage {
 		k["while"] = list("while", &s.while)
 	case limit:
 		re()
-		k["max"], k["tail"] = count("max", &s.max, 0), count("tail", &s.tail, 0)
+		k["max"], k["tail"], k["over"] = count("max", &s.max, 0), count("tail", &s.tail, 0), count("over", &s.over, 0)
 		k["per"] = func(n *yaml.Node) { s.per = l.text(n, "per") }
 		k["reset"] = list("reset", &s.reset)
 	case only:

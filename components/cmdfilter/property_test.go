@@ -56,7 +56,7 @@ func TestAnyFilterOnAnyText(t *testing.T) {
 		"blocks: {start: '^begin', end: '^end', min: 1, what: block}", "blocks: {start: '^begin', until: '^end', head: 1, tail: 1, min: 1, what: block}",
 		"blocks: {start: '^PASS', while: ['^\\s', '^\\s*$'], min: 1, what: block}", "dedupe: {min: 2}", "dedupe: {mask: [numbers, hex], min: 2, tail: 1}",
 		"dedupe: {scope: all, mask: [numbers, paths], min: 2}", "dedupe: {scope: all, min: 2, head: 2}", "group: {re: '^(?P<at>\\S+:\\d+): .+', min: 2, what: findings}",
-		"limit: {re: '^ok', max: 2, tail: 1, what: rows}", "limit: {re: '^(?P<k>\\S+) ', max: 1, per: k, reset: '^begin', what: rows}",
+		"limit: {re: '^ok', max: 2, tail: 1, what: rows}", "limit: {re: '^ok', max: 1, tail: 1, over: 4, what: rows}", "limit: {re: '^(?P<k>\\S+) ', max: 1, per: k, reset: '^begin', what: rows}",
 		"only: {re: '^begin', around: 1, what: the rest}", "headtail: {head: 2, tail: 2, what: the middle}", "trim: {re: '^\\d{4}-\\d\\d-\\d\\d \\S+ ', what: times}",
 		"trim: {re: '^(?P<same>[^\\t]+\\t[^\\t]+\\t)', repeats: true, what: heads}", "fold: {from: '^begin', to: '^end', re: '^.*o.*$', min: 1, what: part}",
 		"drop: {re: '^\\s*$', what: blank lines}", "fold: {re: '^error: .+$', min: 1, trusted: true, what: errors}",

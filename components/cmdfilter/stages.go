@@ -402,7 +402,7 @@ func (t *text) limit(s *stage, sections []span) {
 		seen := map[string]int{}
 		for _, h := range hits {
 			seen[h.key]++
-			if seen[h.key] > s.max && seen[h.key] <= count[h.key]-s.tail && t.free(s, h.line) {
+			if count[h.key] > s.over && seen[h.key] > s.max && seen[h.key] <= count[h.key]-s.tail && t.free(s, h.line) {
 				t.remove(h.line)
 			}
 		}
