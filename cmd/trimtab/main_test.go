@@ -58,7 +58,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"unknown flag", []string{"up", "--fast"}, exitUsage, "unknown flag --fast"},
 		{"upstream without a name", []string{"up", "--upstream", "https://x"}, exitUsage, "want NAME=URL"},
 		{"upstream of another name", []string{"up", "--upstream", "google=https://x"}, exitUsage, "the name must be anthropic or openai"},
-		{"preset that is none", []string{"up", "--preset", "max"}, exitUsage, `--preset: "max" is not one of off, safe, conservative or balanced`},
+		{"preset that is none", []string{"up", "--preset", "max"}, exitUsage, `--preset: "max" is not one of off, cache, safe, conservative, balanced, coding, mcp or house`},
 		{"level that is none", []string{"config", "show", "--level", "max"}, exitUsage, `--level: "max" is not one of off, metadata or everything`},
 		{"strategy that is none", []string{"config", "show", "--cache-strategy", "ping"}, exitUsage, `--cache-strategy: "ping" is not one of none`},
 		{"missing file", []string{"config", "check", "/nowhere.yaml"}, exitUsage, "/nowhere.yaml"},

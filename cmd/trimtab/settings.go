@@ -15,7 +15,7 @@ import (
 // settings are the flags that stand over a configuration file.
 type settings struct {
 	Config        string `help:"Configuration file." placeholder:"FILE" type:"path" env:"TRIMTAB_CONFIG"`
-	Preset        string `help:"Preset of every profile: off, safe, conservative or balanced." placeholder:"NAME"`
+	Preset        string `help:"Preset of every profile: off, cache, safe, conservative, balanced, coding, mcp or house." placeholder:"NAME"`
 	Level         string `help:"What may be kept after a request: off, metadata or everything." placeholder:"LEVEL"`
 	CacheStrategy string `help:"How the provider's prompt cache is kept warm: none." placeholder:"NAME"`
 }
