@@ -72,7 +72,7 @@ func TestABadFilterDoesNotDisableTheOthers(t *testing.T) {
 func TestDisable(t *testing.T) {
 	text := strings.Repeat("  (use \"git restore <file>...\" to discard changes)\n\tmodified:   a.go\n", 20)
 	for _, name := range []string{"git", "git.status"} {
-		c, err := cmdfilter.New(trimtabv1.Fill(&trimtabv1.Cmdfilter{Disable: []string{name}}))
+		c, err := cmdfilter.New(trimtabv1.Fill(&trimtabv1.Cmdfilter{Disable: []string{name, "generic"}}))
 		if err != nil || len(c.Warnings()) > 0 {
 			t.Fatal(err, c.Warnings())
 		}

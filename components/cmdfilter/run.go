@@ -1,6 +1,7 @@
 package cmdfilter
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/trimtab-io/trimtab/pipeline"
@@ -193,7 +194,7 @@ func (s *Set) delegated(f *Filter, all string, depth int) *Filter {
 	}
 	if found != "" {
 		cmd := classify.Resolve(found)
-		if g, gate := s.find(&cmd, all); gate == "" && g != f && cmd.Program != "" {
+		if g, gate := s.find(&cmd, all); gate == "" && g != f && cmd.Program != "" && !(len(f.stages) > 0 && slices.Contains(s.last, g)) {
 			return s.delegated(g, all, depth+1)
 		}
 	}
