@@ -9,7 +9,7 @@ const (
 	many  = 10_000
 	large = 1_000
 	// checks is how many conversations each property is held against.
-	checks = "25"
+	checks = "12"
 	// alone says that single components are held at all levels as well.
 	alone = false
 )
