@@ -344,7 +344,7 @@ func (r *run) seal(l *leaf, p *plan, now, redacted attempt) {
 	}
 	if gate != "" {
 		p.pieces, p.refs = nil, nil
-		if redacted.pieces != nil && len(now.pieces) != len(redacted.pieces) {
+		if redacted.pieces != nil && &now.pieces[0] != &redacted.pieces[0] {
 			r.revert(p, func(d Description) bool { return !d.Redacts }, gate)
 			r.seal(l, p, redacted, redacted)
 			return

@@ -40,6 +40,15 @@ func freeBefore(text string, at int) bool {
 	if at == 0 || !word(text[at-1]) {
 		return true
 	}
+	if text[at-1] == 'm' { // the end of a colour's escape sequence
+		i := at - 2
+		for i > 0 && at-i < 16 && (text[i] == ';' || text[i] >= '0' && text[i] <= '9') {
+			i--
+		}
+		if i > 0 && text[i] == '[' && text[i-1] == 0x1b {
+			return true
+		}
+	}
 	return at > 1 && text[at-2] == '\\' && (text[at-1] == 'n' || text[at-1] == 't' || text[at-1] == 'r')
 }
 

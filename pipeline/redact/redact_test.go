@@ -223,6 +223,14 @@ func falsePositives(t *testing.T) {
 	}
 }
 
+// A colour's escape sequence before a token is no part of a word.
+func TestColouredSecret(t *testing.T) {
+	secret := "ghp_aB3" + random("colour", 33, letters+digits)
+	if got := New(Options{}).Text("\x1b[1;33m"+secret+"\x1b[0m", Shaped); strings.Contains(got, secret) {
+		t.Errorf("%q", got)
+	}
+}
+
 // Own patterns, and values that are allowed by expression or by their sum.
 func TestOptions(t *testing.T) {
 	sum := sha256.Sum256([]byte("corp-1111-aaaa"))
