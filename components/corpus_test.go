@@ -2,11 +2,10 @@ package components
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/trimtab-io/trimtab/internal/corpus"
 	"github.com/trimtab-io/trimtab/internal/replay"
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/componenttest"
@@ -17,19 +16,12 @@ import (
 // the race detector.
 func recorded(t *testing.T) []*replay.Conversation {
 	t.Helper()
-	dir := os.Getenv("TRIMTAB_CORPUS")
-	if dir == "" {
-		dir = "../../shared/corpus"
-	}
 	var out []*replay.Conversation
 	for _, id := range []string{
 		"cli-claude-6ddbf7f9-s0", "spotter-sub-d243c5dc-s0", "nimbus-opencode-99132b60", "openhands-mswe-0",
 		"agentv-codex-eb511b52-s0", "agentv-codex-1e1cd7c7-s0",
 	} {
-		path := filepath.Join(dir, "dev/conversations", id+".json.gz")
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("no recorded conversations: %v", err)
-		}
+		path := corpus.Path(t, "dev/conversations/"+id+".json.gz")
 		c, err := replay.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

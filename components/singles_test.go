@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/trimtab-io/trimtab/internal/corpus"
 	"github.com/trimtab-io/trimtab/internal/provider"
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/componenttest"
@@ -32,13 +32,9 @@ type single struct {
 // singles are the recorded requests.
 func singles(t *testing.T) []single {
 	t.Helper()
-	dir := os.Getenv("TRIMTAB_CORPUS")
-	if dir == "" {
-		dir = "../../shared/corpus"
-	}
-	f, err := os.Open(filepath.Join(dir, "dev/singles.jsonl.gz"))
+	f, err := os.Open(corpus.Path(t, "dev/singles.jsonl.gz"))
 	if err != nil {
-		t.Skipf("no recorded requests: %v", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)

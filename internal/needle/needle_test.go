@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/trimtab-io/trimtab/components/cmdfilter"
 	"github.com/trimtab-io/trimtab/internal/config"
+	"github.com/trimtab-io/trimtab/internal/corpus"
 	"github.com/trimtab-io/trimtab/internal/replay"
 	"github.com/trimtab-io/trimtab/internal/service"
 	"github.com/trimtab-io/trimtab/pipeline"
@@ -23,23 +22,10 @@ import (
 	"github.com/trimtab-io/trimtab/store"
 )
 
-// corpus is the folder of recorded traffic.
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("TRIMTAB_CORPUS")
-	if dir == "" {
-		dir = "../../../shared/corpus"
-	}
-	if _, err := os.Stat(filepath.Join(dir, "dev/conversations")); err != nil {
-		t.Skipf("no recorded conversations: %v", err)
-	}
-	return dir
-}
-
 // conversations are the recorded ones, in order.
 func conversations(t *testing.T) []*replay.Conversation {
 	t.Helper()
-	files, err := replay.Files([]string{filepath.Join(corpus(t), "dev/conversations")})
+	files, err := replay.Files([]string{corpus.Path(t, "dev/conversations")})
 	if err != nil {
 		t.Fatal(err)
 	}

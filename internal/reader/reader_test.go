@@ -2,7 +2,6 @@ package reader_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/trimtab-io/trimtab/components/backref"
 	"github.com/trimtab-io/trimtab/components/gutter"
 	"github.com/trimtab-io/trimtab/components/searchfold"
+	"github.com/trimtab-io/trimtab/internal/corpus"
 	"github.com/trimtab-io/trimtab/internal/reader"
 	"github.com/trimtab-io/trimtab/internal/replay"
 	"github.com/trimtab-io/trimtab/pipeline"
@@ -41,13 +41,9 @@ func engine() *pipeline.Engine {
 // and where each line stands. Reading the forwarded body must give what reading
 // the received one gives.
 func TestReaderIsAlwaysRight(t *testing.T) {
-	dir := os.Getenv("TRIMTAB_CORPUS")
-	if dir == "" {
-		dir = "../../../shared/corpus"
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "dev", "conversations", "*.json.gz"))
-	if len(files) == 0 {
-		t.Skipf("no corpus at %s; set TRIMTAB_CORPUS", dir)
+	files, err := replay.Files([]string{corpus.Path(t, "dev/conversations")})
+	if err != nil {
+		t.Fatal(err)
 	}
 	results, questions := 0, 0
 	for _, f := range files {

@@ -6,25 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// corpus returns the folder of the recorded conversations, or skips the test.
-func corpus(t testing.TB) string {
-	t.Helper()
-	dir := os.Getenv("TRIMTAB_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "dev", "conversations")); err != nil {
-		t.Skipf("no corpus of recorded conversations in %s; set TRIMTAB_CORPUS to its folder", dir)
-	}
-	return dir
-}
+	"github.com/trimtab-io/trimtab/internal/corpus"
+)
 
 const expandScript = `
 import sys, glob, hashlib
@@ -38,7 +26,7 @@ for path, conv in corpuslib.conversations(sys.argv[1] + '/dev'):
 
 // The bodies are, byte for byte, those of the corpus's own tool.
 func TestBodyEqualsReference(t *testing.T) {
-	dir := corpus(t)
+	dir := filepath.Join(corpus.Path(t, "dev/conversations"), "..", "..")
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not installed; the reference expansion is written in it")

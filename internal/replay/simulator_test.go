@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trimtab-io/trimtab/internal/corpus"
 	"github.com/trimtab-io/trimtab/pipeline/promptcache"
 )
 
 // The simulator's share of cached input is near what the providers charged in
 // reality, over all recorded conversations of an agent.
 func TestSimulatorAgainstRecordedUsage(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(corpus(t), "dev", "conversations", "*.json.gz"))
+	files, err := filepath.Glob(filepath.Join(corpus.Path(t, "dev/conversations"), "*.json.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}

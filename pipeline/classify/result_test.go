@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trimtab-io/trimtab/internal/corpus"
 	"github.com/trimtab-io/trimtab/pipeline/classify"
 	"github.com/trimtab-io/trimtab/pipeline/transcript"
 )
@@ -105,21 +106,8 @@ func TestFidelity(t *testing.T) {
 	}
 }
 
-// corpusDir is where the recorded outputs are, or skips.
-func corpusDir(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("TRIMTAB_CORPUS")
-	if dir == "" {
-		dir = "../../../shared/corpus"
-	}
-	if _, err := os.Stat(filepath.Join(dir, "outputs")); err != nil {
-		t.Skipf("no corpus at %s; set TRIMTAB_CORPUS", dir)
-	}
-	return dir
-}
-
 func TestFidelityOfRecordedOutputs(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(corpusDir(t), "outputs", "*", "*.json"))
+	files, err := filepath.Glob(filepath.Join(corpus.Path(t, "outputs"), "*", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no outputs")
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/trimtab-io/trimtab/internal/corpus"
 )
 
 const (
@@ -129,13 +131,9 @@ func TestSecrets(t *testing.T) {
 // recordedOutputs holds the detector against recorded outputs of commands, in which
 // there are no secrets: no token of tier 1 is seen there, and few values behind keys.
 func recordedOutputs(t *testing.T) {
-	dir := os.Getenv("TRIMTAB_CORPUS")
-	if dir == "" {
-		dir = "../../../shared/corpus"
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "outputs/*/*.txt"))
-	if len(files) == 0 {
-		t.Skipf("no recorded outputs in %s", dir)
+	files, err := filepath.Glob(filepath.Join(corpus.Path(t, "outputs"), "*/*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no outputs")
 	}
 	d, size, contextual := New(Options{}), 0, 0
 	for _, f := range files {

@@ -12,6 +12,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 	"pgregory.net/rapid"
 
+	"github.com/trimtab-io/trimtab/internal/corpus"
 	"github.com/trimtab-io/trimtab/pipeline/tokens"
 )
 
@@ -37,13 +38,9 @@ func TestEstimateOfNothing(t *testing.T) {
 // The weights are held against the exact counter on recorded tool results: the
 // total within 5 %, the median error of one text below 8 % (bytes/4: 12 %).
 func TestEstimateIsCalibrated(t *testing.T) {
-	dir := os.Getenv("TRIMTAB_CORPUS")
-	if dir == "" {
-		dir = "../../../shared/corpus"
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "dev/conversations/*.json.gz"))
-	if len(files) == 0 {
-		t.Skipf("no recorded conversations in %s", dir)
+	files, err := filepath.Glob(filepath.Join(corpus.Path(t, "dev/conversations"), "*.json.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no conversations")
 	}
 	enc, err := tokenizer.Get(tokenizer.O200kBase)
 	if err != nil {
