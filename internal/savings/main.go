@@ -11,14 +11,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/trimtab-io/trimtab/internal/figures"
 	"github.com/trimtab-io/trimtab/internal/replay"
 )
 
-const (
-	page  = "docs/savings.md"
-	begin = "<!-- begin: written by make savings -->\n"
-	end   = "<!-- end: written by make savings -->\n"
-)
+const page = "docs/savings.md"
 
 // run is one replay of all conversations.
 type run struct{ preset, level string }
@@ -52,15 +49,6 @@ func main() {
 }
 
 func write(paths []string) error {
-	old, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	head, rest, ok := strings.Cut(string(old), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		return fmt.Errorf("%s has no place for the figures", page)
-	}
 	var first, more strings.Builder
 	first.WriteString("| preset | level | tokens sent | simulated bill | prefix violations | warm rewrites | invalid bodies | conversations dearer |\n|---|---|---|---|---|---|---|---|\n")
 	for _, r := range runs {
@@ -75,7 +63,7 @@ func write(paths []string) error {
 			r.tables(&more, total)
 		}
 	}
-	return os.WriteFile(page, []byte(head+begin+first.String()+more.String()+end+tail), 0o644)
+	return figures.Replace(page, "savings", first.String()+more.String())
 }
 
 // replay runs the product itself, so that what the page says is what it prints.
