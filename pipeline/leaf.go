@@ -329,32 +329,37 @@ func (r *run) revert(p *plan, of func(Description) bool, g Gate) {
 	}
 }
 
-// seal compiles what is left and guards the whole: strictly fewer tokens and
-// fewer bytes than what was received, or the block stays as it is. What is redacted
-// stays redacted all the same.
+// seal settles a block. What can't be written, or does not shorten it, is taken back;
+// what is redacted stays redacted all the same.
 func (r *run) seal(l *leaf, p *plan, now, redacted attempt) {
-	if now.pieces == nil {
-		return
-	}
-	raw, refs, gate := compile(r.t, r.t.Body[l.span.Start:l.span.End], now.pieces)
-	p.pieces, p.refs = raw, refs
-	n := p.length()
-	if gate == "" && redacted.pieces == nil && (now.tokens >= p.inTokens || n >= p.inBytes) {
-		gate = GateNoGain
+	gate := r.settle(l, p, now, redacted.pieces == nil)
+	if gate != "" && redacted.pieces != nil {
+		r.revert(p, func(d Description) bool { return !d.Redacts }, gate)
+		gate = r.settle(l, p, redacted, false)
 	}
 	if gate != "" {
-		p.pieces, p.refs = nil, nil
-		if redacted.pieces != nil && &now.pieces[0] != &redacted.pieces[0] {
-			r.revert(p, func(d Description) bool { return !d.Redacts }, gate)
-			r.seal(l, p, redacted, redacted)
-			return
-		}
 		r.revert(p, func(Description) bool { return true }, gate)
-		return
 	}
-	p.kept = kept(now.pieces, p.textLen)
-	p.outTokens, p.outBytes, p.uses = now.tokens, n, now.uses
-	p.sum = digest(raw, refs)
+}
+
+// settle puts an attempt into the plan, or says why it can't be: with shorten, also
+// that it has not strictly fewer tokens and fewer bytes than what was received.
+func (r *run) settle(l *leaf, p *plan, a attempt, shorten bool) Gate {
+	if a.pieces == nil {
+		return ""
+	}
+	raw, refs, gate := compile(r.t, r.t.Body[l.span.Start:l.span.End], a.pieces)
+	if gate != "" {
+		return gate
+	}
+	n := length(raw)
+	if shorten && (a.tokens >= p.inTokens || n >= p.inBytes) {
+		return GateNoGain
+	}
+	p.pieces, p.refs, p.sum = raw, refs, digest(raw, refs)
+	p.kept = kept(a.pieces, p.textLen)
+	p.outTokens, p.outBytes, p.uses = a.tokens, n, a.uses
+	return ""
 }
 
 // block is the leaf as components see it.

@@ -178,10 +178,10 @@ func copySpan(t *transcript.Transcript, p Piece) (transcript.Span, bool) {
 	return s, ok1 && ok2
 }
 
-// length is the number of bytes that write appends.
-func (p *plan) length() int {
+// length is the number of bytes that the pieces are.
+func length(pieces []rawPiece) int {
 	n := 0
-	for _, r := range p.pieces {
+	for _, r := range pieces {
 		if r.ref == literal {
 			n += len(r.text)
 		} else {
