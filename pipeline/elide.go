@@ -10,6 +10,22 @@ import (
 // it: see verify.Cuts.
 func Elision(n int) string { return "...[" + strconv.Itoa(n) + " characters cut]..." }
 
+// ElisionMark stands before the first of n lines that have an elision.
+func ElisionMark(n int) string {
+	return MarkStart + "shortened " + CountLines(n) + " from here on: in the middle, where it says so]"
+}
+
+// Elided is the middle of a line that goes, in bytes of the text.
+type Elided struct{ Line, From, To int }
+
+// Elide keeps a text from at on up to what is elided, and says how much that is.
+// It returns where the text goes on.
+func (p *Pieces) Elide(text string, at int, e Elided) int {
+	p.Keep(at, e.From)
+	p.Literal(Elision(utf8.RuneCountInString(text[e.From:e.To])))
+	return e.To
+}
+
 // minElided is how many characters are worth an elision.
 const minElided = 64
 

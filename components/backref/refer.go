@@ -256,18 +256,16 @@ func (t *target) showsForm(r reference, own, theirs, done int) bool {
 // edit puts the references in their places.
 func (t *target) edit(refs []reference) pipeline.Edit {
 	var e pipeline.Edit
+	var pieces pipeline.Pieces
 	at := 0
 	for n, r := range refs {
-		if from := int(t.start[r.from]); from > at {
-			e.Pieces = append(e.Pieces, pipeline.Piece{Kind: pipeline.Keep, From: at, To: from})
-		}
+		pieces.Keep(at, int(t.start[r.from]))
 		mark := slices.Clone(r.mark)
 		at = t.next(r.to - 1)
-		e.Pieces = append(e.Pieces, t.closed(mark, n == 0 && t.before.Acted == 0, at > t.end(t.text, r.to-1))...)
+		pieces = append(pieces, t.closed(mark, n == 0 && t.before.Acted == 0, at > t.end(t.text, r.to-1))...)
 		e.Uses = append(e.Uses, pipeline.Use{Source: r.source.Ref, SavedTokens: r.saved})
 	}
-	if at < len(t.text) {
-		e.Pieces = append(e.Pieces, pipeline.Piece{Kind: pipeline.Keep, From: at, To: len(t.text)})
-	}
+	pieces.Keep(at, len(t.text))
+	e.Pieces = pieces
 	return e
 }

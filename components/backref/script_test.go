@@ -9,25 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protojson"
-
 	"github.com/trimtab-io/trimtab/components/backref"
 	"github.com/trimtab-io/trimtab/components/gutter"
 	"github.com/trimtab-io/trimtab/components/searchfold"
 	"github.com/trimtab-io/trimtab/internal/reader"
 	"github.com/trimtab-io/trimtab/pipeline"
+	"github.com/trimtab-io/trimtab/pipeline/componenttest"
 	"github.com/trimtab-io/trimtab/pipeline/verify"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 	"github.com/trimtab-io/trimtab/store"
 )
 
-func build(settings []byte) (pipeline.Component, error) {
-	s := &trimtabv1.Backref{}
-	if err := protojson.Unmarshal(settings, s); err != nil {
-		return nil, err
-	}
-	return backref.New(trimtabv1.Fill(s))
-}
+var build = componenttest.FromJSON(backref.New)
 
 // step is one call with its result.
 type step struct {

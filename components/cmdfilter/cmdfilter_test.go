@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protojson"
-
 	"github.com/trimtab-io/trimtab/components/cmdfilter"
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/componenttest"
@@ -13,13 +11,7 @@ import (
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
-func build(settings []byte) (pipeline.Component, error) {
-	s := &trimtabv1.Cmdfilter{}
-	if err := protojson.Unmarshal(settings, s); err != nil {
-		return nil, err
-	}
-	return cmdfilter.New(trimtabv1.Fill(s))
-}
+var build = componenttest.FromJSON(cmdfilter.New)
 
 func TestGolden(t *testing.T) { componenttest.Golden(t, verify.New(), build) }
 

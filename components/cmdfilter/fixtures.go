@@ -147,7 +147,7 @@ func (s *Set) forward(command, output string, failed bool) forwarded {
 	if r.gate != "" {
 		return forwarded{r, output}
 	}
-	return forwarded{r, render(r.pieces, output)}
+	return forwarded{r, r.pieces.Text(output)}
 }
 
 // CheckFixture says what is wrong with how the set treats a fixture and the

@@ -2,7 +2,6 @@ package cmdfilter
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/trimtab-io/trimtab/pipeline"
@@ -11,25 +10,18 @@ import (
 // maxPlaces bounds the bytes of the places that one mark names.
 const maxPlaces = 600
 
-func countOf(n int) string {
-	if n == 1 {
-		return "1 line"
-	}
-	return strconv.Itoa(n) + " lines"
-}
-
 // gapMark stands where n lines that follow each other were cut.
 func gapMark(n int, what string) string {
-	return pipeline.MarkStart + "cut " + countOf(n) + ": " + what + "]"
+	return pipeline.MarkStart + "cut " + pipeline.CountLines(n) + ": " + what + "]"
 }
 
 // fromHereMark stands where the first of n lines was cut.
 func fromHereMark(n int, what string) string {
-	return pipeline.MarkStart + "cut " + countOf(n) + " from here on: " + what + "]"
+	return pipeline.MarkStart + "cut " + pipeline.CountLines(n) + " from here on: " + what + "]"
 }
 
 func trimMark(n int, what string) string {
-	return pipeline.MarkStart + "shortened " + countOf(n) + " from here on: " + what + "]"
+	return pipeline.MarkStart + "shortened " + pipeline.CountLines(n) + " from here on: " + what + "]"
 }
 
 // gap is a range of lines that were all cut.
@@ -193,7 +185,7 @@ func (t *text) marked(segments []span) []gap {
 }
 
 // pieces writes the text without what was cut. It is nil if nothing was.
-func (t *text) pieces() []pipeline.Piece {
+func (t *text) pieces() pipeline.Pieces {
 	gaps := t.gaps()
 	t.untrim()
 	after := t.after()
@@ -245,7 +237,7 @@ func (t *text) after() map[int][][]pipeline.Piece {
 					size += at[n].to - at[n].from + 1
 					n++
 				}
-				mark := []pipeline.Piece{literal(pipeline.MarkStart + "cut " + countOf(n*g.lines) + " from here on, same text at:")}
+				mark := []pipeline.Piece{literal(pipeline.MarkStart + "cut " + pipeline.CountLines(n*g.lines) + " from here on, same text at:")}
 				for _, p := range at[:n] {
 					mark = append(mark, literal(" "), pipeline.Piece{Kind: pipeline.Keep, From: p.from, To: p.to})
 				}
@@ -296,7 +288,7 @@ func (t *text) untrim() {
 // a mark ends in a newline unless the text ends with it.
 type builder struct {
 	text   string
-	pieces []pipeline.Piece
+	pieces pipeline.Pieces
 }
 
 // line writes a line with its terminator, if it has one.
@@ -304,45 +296,30 @@ func (b *builder) line(from, to int) {
 	if to < len(b.text) {
 		to++ // the newline
 	}
-	if from == to {
-		return
-	}
-	if n := len(b.pieces); n > 0 && b.pieces[n-1].Kind == pipeline.Keep && b.pieces[n-1].To == from {
-		b.pieces[n-1].To = to
-		return
-	}
-	b.pieces = append(b.pieces, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
+	b.pieces.Keep(from, to)
 }
 
 // marks writes marks, each on a line of its own.
 func (b *builder) marks(list [][]pipeline.Piece) {
 	if n := len(b.pieces); n > 0 { // the last line of the text may have no newline
 		if p := b.pieces[n-1]; p.Kind == pipeline.Keep && b.text[p.To-1] != '\n' {
-			b.literal("\n")
+			b.pieces.Literal("\n")
 		}
 	}
 	for _, m := range list {
 		for _, p := range m {
 			if p.Kind == pipeline.Literal {
-				b.literal(p.Text)
+				b.pieces.Literal(p.Text)
 			} else {
-				b.pieces = append(b.pieces, p)
+				b.pieces.Keep(p.From, p.To)
 			}
 		}
-		b.literal("\n")
+		b.pieces.Literal("\n")
 	}
-}
-
-func (b *builder) literal(s string) {
-	if n := len(b.pieces); n > 0 && b.pieces[n-1].Kind == pipeline.Literal {
-		b.pieces[n-1].Text += s
-		return
-	}
-	b.pieces = append(b.pieces, pipeline.Piece{Kind: pipeline.Literal, Text: s})
 }
 
 // end takes the last newline off, if the text has none at its end.
-func (b *builder) end() []pipeline.Piece {
+func (b *builder) end() pipeline.Pieces {
 	if n := len(b.pieces); n > 0 && !strings.HasSuffix(b.text, "\n") {
 		switch p := &b.pieces[n-1]; {
 		case p.Kind == pipeline.Literal:

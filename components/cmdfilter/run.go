@@ -24,7 +24,7 @@ type result struct {
 	filters []*Filter // that were applied, in order
 	failed  bool
 	text    *text
-	pieces  []pipeline.Piece
+	pieces  pipeline.Pieces
 	before  int // tokens
 	after   int
 }
@@ -81,23 +81,11 @@ func (r result) finish(g gates) result {
 		}
 		return r
 	}
-	r.after = tokens.Estimate(render(r.pieces, r.text.all))
+	r.after = tokens.Estimate(r.pieces.Text(r.text.all))
 	if saved := r.before - r.after; saved < g.minSaving || float64(saved) < g.minShare*float64(r.before) {
 		r.gate = GateLittle
 	}
 	return r
-}
-
-func render(pieces []pipeline.Piece, all string) string {
-	var b strings.Builder
-	for _, p := range pieces {
-		if p.Kind == pipeline.Literal {
-			b.WriteString(p.Text)
-		} else {
-			b.WriteString(all[p.From:p.To])
-		}
-	}
-	return b.String()
 }
 
 // apply runs a filter on the lines [lo, hi). failed is what is known of the

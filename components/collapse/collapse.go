@@ -2,9 +2,7 @@ package collapse
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/classify"
@@ -99,7 +97,7 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 	t := newText(b.Text)
 	t.choose(int(c.settings.GetHeadLines()), int(c.settings.GetTailLines()), c.reporter)
 	t.shorten(most*bytesAToken, c.headShare())
-	if pieces := t.pieces(); 2*size(pieces) <= len(b.Text) {
+	if pieces := t.pieces(); 2*len(pieces.Text(b.Text)) <= len(b.Text) {
 		return pipeline.Edit{Pieces: pieces}, ""
 	}
 	return pipeline.Edit{}, GateLittle
@@ -120,55 +118,22 @@ func collapsible(c classify.Call) bool {
 	return c.Acts() || c.Kind == classify.Shell && !c.Numbers && !c.ShowsFile() && (c.Sub == classify.VCS || c.Sub == classify.Info)
 }
 
-func size(pieces []pipeline.Piece) (n int) {
-	for _, p := range pieces {
-		n += len(p.Text)
-		if p.Kind == pipeline.Keep {
-			n += p.To - p.From
-		}
-	}
-	return n
-}
-
 // text is a block as lines, and what stays of it.
 type text struct {
-	all  string
-	ends []int // where each line ends, without its newline
+	pipeline.Lines
 	keep []bool
-	cuts []cut // in order
+	cuts []pipeline.Elided // in order
 }
-
-// cut is the middle of a line, in bytes of the text.
-type cut struct{ line, from, to int }
 
 func newText(all string) *text {
-	t := &text{all: all, ends: make([]int, 0, strings.Count(all, "\n")+1)}
-	for at := 0; at < len(all); {
-		i := strings.IndexByte(all[at:], '\n')
-		if i < 0 {
-			t.ends = append(t.ends, len(all))
-			break
-		}
-		t.ends = append(t.ends, at+i)
-		at += i + 1
-	}
-	t.keep = make([]bool, len(t.ends))
-	return t
+	l := pipeline.LinesOf(all)
+	return &text{Lines: l, keep: make([]bool, l.Len())}
 }
-
-func (t *text) start(i int) int {
-	if i == 0 {
-		return 0
-	}
-	return t.ends[i-1] + 1
-}
-
-func (t *text) line(i int) string { return t.all[t.start(i):t.ends[i]] }
 
 // choose keeps the first and the last lines, those that report something with the
 // lines around them, marks, and what would be too short a gap.
 func (t *text) choose(head, tail int, reporter *classify.Reporter) {
-	n := len(t.ends)
+	n := t.Len()
 	keep := func(from, to int) {
 		for i := max(from, 0); i < min(to, n); i++ {
 			t.keep[i] = true
@@ -177,7 +142,7 @@ func (t *text) choose(head, tail int, reporter *classify.Reporter) {
 	keep(0, head)
 	keep(n-max(tail, 1), n) // the last line may have no newline
 	for i := head; i < n-tail; i++ {
-		switch l := t.line(i); {
+		switch l := t.Line(i); {
 		case strings.HasPrefix(l, pipeline.MarkStart):
 			keep(i, i+1)
 		case reporter.In(l):
@@ -200,69 +165,46 @@ func (t *text) choose(head, tail int, reporter *classify.Reporter) {
 // characters are shared by all of them.
 func (t *text) shorten(room int, share float64) {
 	var long []int
-	for i := range t.ends {
-		if l := t.line(i); t.keep[i] && len(l) > minLongLine && !strings.HasPrefix(l, pipeline.MarkStart) {
+	for i := range t.Len() {
+		if l := t.Line(i); t.keep[i] && len(l) > minLongLine && !strings.HasPrefix(l, pipeline.MarkStart) {
 			long = append(long, i)
 		}
 	}
 	for _, i := range long {
 		most := max(room/len(long), minLongLine)
-		if from, to, ok := pipeline.Elide(t.line(i), most, share); ok {
-			t.cuts = append(t.cuts, cut{line: i, from: t.start(i) + from, to: t.start(i) + to})
+		if from, to, ok := pipeline.Elide(t.Line(i), most, share); ok {
+			t.cuts = append(t.cuts, pipeline.Elided{Line: i, From: t.Start(i) + from, To: t.Start(i) + to})
 		}
 	}
-}
-
-func countOf(n int) string {
-	if n == 1 {
-		return "1 line"
-	}
-	return strconv.Itoa(n) + " lines"
 }
 
 // gapMark stands for n lines that follow each other.
 func gapMark(n int) string {
-	return pipeline.MarkStart + "cut " + countOf(n) + ": the middle of a long output]"
-}
-
-// longMark stands before the first line that is shortened.
-func longMark(n int) string {
-	return pipeline.MarkStart + "shortened " + countOf(n) + " from here on: in the middle, where it says so]"
+	return pipeline.MarkStart + "cut " + pipeline.CountLines(n) + ": the middle of a long output]"
 }
 
 // pieces writes the text.
-func (t *text) pieces() []pipeline.Piece {
-	var out []pipeline.Piece
-	keep := func(from, to int) {
-		if n := len(out); n > 0 && out[n-1].Kind == pipeline.Keep && out[n-1].To == from {
-			out[n-1].To = to
-		} else if from < to {
-			out = append(out, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
-		}
-	}
-	literal := func(s string) { out = append(out, pipeline.Piece{Kind: pipeline.Literal, Text: s}) }
+func (t *text) pieces() pipeline.Pieces {
+	var out pipeline.Pieces
 	next := 0
-	for i := 0; i < len(t.ends); {
+	for i := 0; i < t.Len(); {
 		from := i
-		for i < len(t.ends) && !t.keep[i] {
+		for i < t.Len() && !t.keep[i] {
 			i++
 		}
 		if i > from {
-			literal(gapMark(i-from) + "\n")
+			out.Literal(gapMark(i-from) + "\n")
 			continue
 		}
-		at := t.start(i)
-		if next < len(t.cuts) && t.cuts[next].line == i {
-			c := t.cuts[next]
+		at := t.Start(i)
+		if next < len(t.cuts) && t.cuts[next].Line == i {
 			if next == 0 {
-				literal(longMark(len(t.cuts)) + "\n")
+				out.Literal(pipeline.ElisionMark(len(t.cuts)) + "\n")
 			}
-			keep(at, c.from)
-			literal(pipeline.Elision(utf8.RuneCountInString(t.all[c.from:c.to])))
-			at = c.to
+			at = out.Elide(t.Text, at, t.cuts[next])
 			next++
 		}
-		keep(at, min(t.ends[i]+1, len(t.all)))
+		out.Keep(at, t.Next(i))
 		i++
 	}
 	return out

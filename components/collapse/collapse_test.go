@@ -6,7 +6,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -14,19 +13,12 @@ import (
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/classify"
 	"github.com/trimtab-io/trimtab/pipeline/componenttest"
-	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	"github.com/trimtab-io/trimtab/pipeline/verify"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, verify.New(), func(settings []byte) (pipeline.Component, error) {
-		s := &trimtabv1.Collapse{}
-		if err := protojson.Unmarshal(settings, s); err != nil {
-			return nil, err
-		}
-		return collapse.New(trimtabv1.Fill(s))
-	})
+	componenttest.Golden(t, verify.New(), componenttest.FromJSON(collapse.New))
 }
 
 // rewrite runs the component over the output of a command.
@@ -36,23 +28,15 @@ func rewrite(t componenttest.TB, s *trimtabv1.Collapse, command, text string, fa
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	call := classify.OfCall("Bash", []transcript.Arg{{Path: "command", Name: "command", Text: command}}, "")
-	e, gate := c.Rewrite(pipeline.Block{Text: text, Received: text, Parts: 1, Class: classify.OfResult(call, text, failed)}, pipeline.Prefix{})
+	call := componenttest.Command(command)
+	b, gate := componenttest.Rewrite(c, call, text, failed)
 	if gate != "" {
 		return text, gate
 	}
-	var b strings.Builder
-	for _, p := range e.Pieces {
-		if p.Kind == pipeline.Literal {
-			b.WriteString(p.Text)
-		} else {
-			b.WriteString(text[p.From:p.To])
-		}
+	if err := verify.Cuts(text, b); err != nil {
+		t.Fatalf("%v\n%s", err, b)
 	}
-	if err := verify.Cuts(text, b.String()); err != nil {
-		t.Fatalf("%v\n%s", err, b.String())
-	}
-	return b.String(), ""
+	return b, ""
 }
 
 // log is a log of n lines; line at is extra.
@@ -147,17 +131,11 @@ func TestMarksOfOthersStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := classify.OfCall("Bash", []transcript.Arg{{Path: "command", Name: "command", Text: "make"}}, "")
+	call := componenttest.Command("make")
 	e, gate := c.Rewrite(pipeline.Block{Text: text, Received: received, Parts: 1, Class: classify.OfResult(call, received, false)}, pipeline.Prefix{})
-	var b strings.Builder
-	for _, p := range e.Pieces {
-		b.WriteString(p.Text)
-		if p.Kind == pipeline.Keep {
-			b.WriteString(text[p.From:p.To])
-		}
-	}
-	if err := verify.Cuts(received, b.String()); err != nil || gate != "" || strings.Count(b.String(), "[trimtab ") != 3 {
-		t.Errorf("gate %q, %v:\n%s", gate, err, b.String())
+	b := componenttest.Text(e, text)
+	if err := verify.Cuts(received, b); err != nil || gate != "" || strings.Count(b, "[trimtab ") != 3 {
+		t.Errorf("gate %q, %v:\n%s", gate, err, b)
 	}
 }
 
@@ -202,7 +180,7 @@ func FuzzRewrite(f *testing.F) {
 func BenchmarkRewrite(b *testing.B) {
 	c, _ := collapse.New(trimtabv1.Fill(&trimtabv1.Collapse{}))
 	text := log(40000, -1, "")
-	call := classify.OfCall("Bash", []transcript.Arg{{Path: "command", Name: "command", Text: "make"}}, "")
+	call := componenttest.Command("make")
 	block := pipeline.Block{Text: text, Received: text, Parts: 1, Class: classify.OfResult(call, text, false)}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

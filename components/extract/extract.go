@@ -103,8 +103,7 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 
 // text is a block as lines, and what is to be taken out of it.
 type text struct {
-	all   string
-	ends  []int // where each line ends, without its newline
+	pipeline.Lines
 	state []uint8
 	gaps  map[int]gap // by their first line
 	blank int         // blank lines that are taken out
@@ -126,38 +125,20 @@ type gap struct {
 }
 
 func newText(all string) *text {
-	t := &text{all: all, ends: make([]int, 0, strings.Count(all, "\n")+1), gaps: map[int]gap{}}
-	for at := 0; at < len(all); {
-		i := strings.IndexByte(all[at:], '\n')
-		if i < 0 {
-			t.ends = append(t.ends, len(all))
-			break
-		}
-		t.ends = append(t.ends, at+i)
-		at += i + 1
-	}
-	t.state = make([]uint8, len(t.ends))
-	for i := range t.ends {
-		if strings.HasPrefix(t.line(i), pipeline.MarkStart) {
+	t := &text{Lines: pipeline.LinesOf(all), gaps: map[int]gap{}}
+	t.state = make([]uint8, t.Len())
+	for i := range t.Len() {
+		if strings.HasPrefix(t.Line(i), pipeline.MarkStart) {
 			t.state[i] = fixed
 		}
 	}
 	return t
 }
 
-func (t *text) start(i int) int {
-	if i == 0 {
-		return 0
-	}
-	return t.ends[i-1] + 1
-}
-
-func (t *text) line(i int) string { return t.all[t.start(i):t.ends[i]] }
-
 // ended is how many lines end in a newline: only those are taken out.
 func (t *text) ended() int {
-	n := len(t.ends)
-	if n > 0 && t.ends[n-1] == len(t.all) {
+	n := t.Len()
+	if n > 0 && t.End(n-1) == len(t.Text) {
 		n--
 	}
 	return n
@@ -165,7 +146,7 @@ func (t *text) ended() int {
 
 // bytes are the lines [from, to) with their newlines.
 func (t *text) bytes(from, to int) string {
-	return t.all[t.start(from):min(t.ends[to-1]+1, len(t.all))]
+	return t.Text[t.Start(from):t.Next(to-1)]
 }
 
 // cut takes lines out if they are worth their mark.
@@ -205,13 +186,13 @@ func (t *text) repeats() {
 // times is how often the k lines from i on are followed by the same lines.
 func (t *text) times(i, k, n int) (times int) {
 	for j := i; j < i+k; j++ {
-		if t.state[j] != plain || t.line(j) != t.line(j+k) {
+		if t.state[j] != plain || t.Line(j) != t.Line(j+k) {
 			return 0
 		}
 	}
 	for at := i + k; at+k <= n; at += k {
 		for j := range k {
-			if t.line(i+j) != t.line(at+j) {
+			if t.Line(i+j) != t.Line(at+j) {
 				return times
 			}
 		}
@@ -222,9 +203,9 @@ func (t *text) times(i, k, n int) (times int) {
 
 // progress takes out all but the last of lines of progress that follow each other.
 func (t *text) progress() {
-	for i := 0; i < len(t.ends); i++ {
+	for i := 0; i < t.Len(); i++ {
 		from := i
-		for i < len(t.ends) && t.state[i] == plain && progress(t.line(i)) {
+		for i < t.Len() && t.state[i] == plain && progress(t.Line(i)) {
 			i++
 		}
 		if i-from > 1 {
@@ -237,7 +218,7 @@ func (t *text) progress() {
 func (t *text) blanks() {
 	for i := 1; i < t.ended(); i++ {
 		if t.state[i] == plain && (t.state[i-1] == plain || t.state[i-1] == empty) &&
-			strings.TrimSpace(t.line(i)) == "" && strings.TrimSpace(t.line(i-1)) == "" {
+			strings.TrimSpace(t.Line(i)) == "" && strings.TrimSpace(t.Line(i-1)) == "" {
 			t.state[i] = empty
 			t.blank++
 		}
@@ -260,12 +241,12 @@ func (t *text) leaveBlanks() {
 // a table.
 func (t *text) withoutBars() string {
 	if !t.bars {
-		return t.all
+		return t.Text
 	}
 	var b strings.Builder
-	b.Grow(len(t.all))
-	for i := range t.ends {
-		if !progress(t.line(i)) {
+	b.Grow(len(t.Text))
+	for i := range t.Len() {
+		if !progress(t.Line(i)) {
 			b.WriteString(t.bytes(i, i+1))
 		}
 	}
@@ -274,58 +255,43 @@ func (t *text) withoutBars() string {
 
 // Marks of the three kinds of gap.
 
-func countOf(n int) string {
-	if n == 1 {
-		return "1 line"
-	}
-	return strconv.Itoa(n) + " lines"
-}
-
 func aboveMark(k, times int) string {
 	what, again := "the line", "1 more time"
 	if k > 1 {
-		what = "the " + countOf(k)
+		what = "the " + pipeline.CountLines(k)
 	}
 	if times > 1 {
 		again = strconv.Itoa(times) + " more times"
 	}
-	return pipeline.MarkStart + "cut " + countOf(k*times) + ": " + what + " above, " + again + "]"
+	return pipeline.MarkStart + "cut " + pipeline.CountLines(k*times) + ": " + what + " above, " + again + "]"
 }
 
-func gapMark(n int) string { return pipeline.MarkStart + "cut " + countOf(n) + ": progress]" }
+func gapMark(n int) string {
+	return pipeline.MarkStart + "cut " + pipeline.CountLines(n) + ": progress]"
+}
 
 func blankMark(n int) string {
-	return pipeline.MarkStart + "cut " + countOf(n) + " from here on: blank lines]"
+	return pipeline.MarkStart + "cut " + pipeline.CountLines(n) + " from here on: blank lines]"
 }
 
 // pieces writes the text. Every gap has a line behind it or ends in a newline.
-func (t *text) pieces() []pipeline.Piece {
-	var out []pipeline.Piece
-	keep := func(from, to int) {
-		if n := len(out); n > 0 && out[n-1].Kind == pipeline.Keep && out[n-1].To == from {
-			out[n-1].To = to
-			return
-		}
-		out = append(out, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
-	}
-	literal := func(s string) {
-		out = append(out, pipeline.Piece{Kind: pipeline.Literal, Text: s})
-	}
+func (t *text) pieces() pipeline.Pieces {
+	var out pipeline.Pieces
 	marked := false
-	for i := 0; i < len(t.ends); i++ {
+	for i := 0; i < t.Len(); i++ {
 		switch t.state[i] {
 		case inGap:
 			g := t.gaps[i]
-			literal(g.mark + "\n")
+			out.Literal(g.mark + "\n")
 			i = g.to - 1
 		case empty:
 			if !marked {
 				marked = true
-				literal(blankMark(t.blank))
-				keep(t.ends[i], min(t.ends[i]+1, len(t.all))) // its newline, if it has one
+				out.Literal(blankMark(t.blank))
+				out.Keep(t.End(i), t.Next(i)) // its newline, if it has one
 			}
 		default:
-			keep(t.start(i), min(t.ends[i]+1, len(t.all)))
+			out.Keep(t.Start(i), t.Next(i))
 		}
 	}
 	return out

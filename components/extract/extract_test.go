@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -13,19 +12,12 @@ import (
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/classify"
 	"github.com/trimtab-io/trimtab/pipeline/componenttest"
-	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	"github.com/trimtab-io/trimtab/pipeline/verify"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, verify.New(), func(settings []byte) (pipeline.Component, error) {
-		s := &trimtabv1.Extract{}
-		if err := protojson.Unmarshal(settings, s); err != nil {
-			return nil, err
-		}
-		return extract.New(trimtabv1.Fill(s))
-	})
+	componenttest.Golden(t, verify.New(), componenttest.FromJSON(extract.New))
 }
 
 // rewrite runs the component over the output of a command.
@@ -35,23 +27,15 @@ func rewrite(t componenttest.TB, least uint32, command, text string) (string, pi
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	call := classify.OfCall("Bash", []transcript.Arg{{Path: "command", Name: "command", Text: command}}, "")
-	e, gate := c.Rewrite(pipeline.Block{Text: text, Received: text, Parts: 1, Class: classify.OfResult(call, text, false)}, pipeline.Prefix{})
+	call := componenttest.Command(command)
+	b, gate := componenttest.Rewrite(c, call, text, false)
 	if gate != "" {
 		return text, gate
 	}
-	var b strings.Builder
-	for _, p := range e.Pieces {
-		if p.Kind == pipeline.Literal {
-			b.WriteString(p.Text)
-		} else {
-			b.WriteString(text[p.From:p.To])
-		}
+	if err := verify.Cuts(text, b); err != nil {
+		t.Fatalf("%v\n%s", err, b)
 	}
-	if err := verify.Cuts(text, b.String()); err != nil {
-		t.Fatalf("%v\n%s", err, b.String())
-	}
-	return b.String(), ""
+	return b, ""
 }
 
 const traceback = "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    g(x)\nValueError: bad\n"
@@ -154,7 +138,7 @@ func BenchmarkRewrite(b *testing.B) {
 	for i := range 12000 {
 		fmt.Fprintf(&text, "%d.%03d started job %d of the long list of jobs\nwaiting for the lock of the package database\n", i/10, i*7%1000, i)
 	}
-	call := classify.OfCall("Bash", []transcript.Arg{{Path: "command", Name: "command", Text: "make"}}, "")
+	call := componenttest.Command("make")
 	block := pipeline.Block{Text: text.String(), Received: text.String(), Parts: 1, Class: classify.OfResult(call, text.String(), false)}
 	b.SetBytes(int64(text.Len()))
 	for b.Loop() {

@@ -5,9 +5,8 @@ import (
 	"strings"
 
 	"github.com/trimtab-io/trimtab/pipeline"
-	"github.com/trimtab-io/trimtab/pipeline/classify"
+	"github.com/trimtab-io/trimtab/pipeline/document"
 	"github.com/trimtab-io/trimtab/pipeline/tokens"
-	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
@@ -68,23 +67,25 @@ func (c *Component) Describe() pipeline.Description {
 
 // Rewrite implements pipeline.Pure.
 func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit, pipeline.Gate) {
-	if file(b.Class.Call) {
+	if b.Class.Call.ShowsFile() {
 		return pipeline.Edit{}, GateFile
 	}
-	from, to, gate := document(b.Text)
+	from, to, shaped := document.Find(b.Text, "[{", true)
 	switch {
-	case gate != "":
-		return pipeline.Edit{}, gate
+	case to == 0 && shaped:
+		return pipeline.Edit{}, GateParse
+	case to == 0:
+		return pipeline.Edit{}, GateShape
 	case pipeline.HasMark(b.Text):
 		return pipeline.Edit{}, GateMark
 	case !c.settings.GetMultiline() && strings.Contains(b.Text[from:to], "\n"):
 		return pipeline.Edit{}, GateLines
 	}
 	s := stripper{text: b.Text, lines: int(c.settings.GetLineDepth())}
-	s.keep(0, from)
+	s.kept.Keep(0, from)
 	s.document(from, to)
-	s.keep(to, len(b.Text)) // white space at most
-	after := spell(s.kept, b.Text)
+	s.kept.Keep(to, len(b.Text)) // white space at most
+	after := s.kept.Text(b.Text)
 	switch {
 	case len(after) == len(b.Text) || tokens.Estimate(after) >= tokens.Estimate(b.Text):
 		return pipeline.Edit{}, GateCompact
@@ -92,58 +93,4 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 		return pipeline.Edit{}, GateContent
 	}
 	return pipeline.Edit{Pieces: s.kept}, ""
-}
-
-// file says that the call shows or edits a file.
-func file(c classify.Call) bool {
-	return c.Kind == classify.Read || c.Kind == classify.Edit || c.Sub == classify.Viewer || c.Sub == classify.Differ ||
-		c.Command.Views || c.Command.Diffs
-}
-
-// maxPreamble is how many lines may stand before a document, as Codex's header and
-// an echoed command do.
-const maxPreamble = 10
-
-// document finds the document that begins at one of the first lines and is the
-// rest of the text, but for white space at the end.
-func document(text string) (from, to int, gate pipeline.Gate) {
-	gate = GateShape
-	to = len(strings.TrimRight(text, " \t\r\n"))
-	if to == 0 || text[to-1] != '}' && text[to-1] != ']' {
-		return 0, 0, gate
-	}
-	for range maxPreamble + 1 {
-		for from < to && (text[from] == ' ' || text[from] == '\t') {
-			from++
-		}
-		if opens(text[from]) && text[to-1] == text[from]+2 {
-			if transcript.Valid([]byte(text[from:to])) {
-				return from, to, ""
-			}
-			gate = GateParse
-		}
-		i := strings.IndexByte(text[from:to], '\n')
-		if i < 0 {
-			break
-		}
-		from += i + 1
-	}
-	return 0, 0, gate
-}
-
-// opens says that an object or an array begins. Its closing bracket is the next
-// but one in ASCII.
-func opens(c byte) bool { return c == '{' || c == '[' }
-
-// spell writes pieces out.
-func spell(pieces []pipeline.Piece, text string) string {
-	n := 0
-	for _, p := range pieces {
-		n += p.To - p.From
-	}
-	b := make([]byte, 0, n)
-	for _, p := range pieces {
-		b = append(b, text[p.From:p.To]...)
-	}
-	return string(b)
 }

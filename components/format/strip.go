@@ -2,6 +2,7 @@ package format
 
 import (
 	"github.com/trimtab-io/trimtab/pipeline"
+	"github.com/trimtab-io/trimtab/pipeline/document"
 	"github.com/trimtab-io/trimtab/pipeline/transcript"
 )
 
@@ -13,18 +14,7 @@ const minEmbedded = 64
 type stripper struct {
 	text  string
 	lines int // the depth down to which a line break behind a comma stays
-	kept  []pipeline.Piece
-}
-
-func (s *stripper) keep(from, to int) {
-	if from >= to {
-		return
-	}
-	if n := len(s.kept); n > 0 && s.kept[n-1].To == from {
-		s.kept[n-1].To = to
-		return
-	}
-	s.kept = append(s.kept, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
+	kept  pipeline.Pieces
 }
 
 // document keeps what is no white space between the tokens of the document
@@ -34,11 +24,11 @@ func (s *stripper) document(from, to int) {
 	var last byte // the last byte that was no white space
 	object := s.text[from] == '{'
 	for i := from; i < to; {
-		c := s.text[i]
+		c, end := s.text[i], i+1
 		switch c {
 		case ' ', '\t', '\r', '\n':
 			start := i
-			for i < to && blank(s.text[i]) {
+			for i < to && document.Blank(s.text[i]) {
 				i++
 			}
 			if last == ',' && depth <= s.lines {
@@ -46,24 +36,18 @@ func (s *stripper) document(from, to int) {
 			}
 			continue
 		case '"':
-			end := stringEnd(s.text, i)
-			if !object || depth != 1 || last != ':' || end-i < minEmbedded || !s.embedded(i, end) {
-				s.keep(i, end)
+			end = document.StringEnd(s.text, i)
+			if object && depth == 1 && last == ':' && end-i >= minEmbedded && s.embedded(i, end) {
+				i, last = end, c
+				continue
 			}
-			i = end
 		case '{', '[':
 			depth++
-			s.keep(i, i+1)
-			i++
 		case '}', ']':
 			depth--
-			s.keep(i, i+1)
-			i++
-		default:
-			s.keep(i, i+1)
-			i++
 		}
-		last = c
+		s.kept.Keep(i, end)
+		i, last = end, c
 	}
 }
 
@@ -71,25 +55,10 @@ func (s *stripper) document(from, to int) {
 func (s *stripper) keepBreak(from, to int) {
 	for i := from; i < to; i++ {
 		if s.text[i] == '\n' {
-			s.keep(i, i+1)
+			s.kept.Keep(i, i+1)
 			return
 		}
 	}
-}
-
-func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
-
-// stringEnd is where the JSON string that begins at i ends, quotes included.
-func stringEnd(text string, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
 }
 
 // embedded keeps the string [from, to) without the white space of the document
@@ -98,26 +67,26 @@ func (s *stripper) embedded(from, to int) bool {
 	raw := []byte(s.text[from:to])
 	text, lossy := transcript.Decode(raw)
 	start := 0
-	for start < len(text) && blank(text[start]) {
+	for start < len(text) && document.Blank(text[start]) {
 		start++
 	}
 	end := len(text)
-	for end > start && blank(text[end-1]) {
+	for end > start && document.Blank(text[end-1]) {
 		end--
 	}
-	if lossy || start == end || !opens(text[start]) || !transcript.Valid([]byte(text[start:end])) {
+	if lossy || start == end || text[start] != '{' && text[start] != '[' || !transcript.Valid([]byte(text[start:end])) {
 		return false
 	}
 	inner := stripper{text: text, lines: -1}
 	inner.document(start, end)
-	s.keep(from, from+1)
+	s.kept.Keep(from, from+1)
 	cursor := transcript.NewCursor(raw)
 	for _, p := range inner.kept {
 		// A piece begins and ends between characters, so that both are found.
 		a, _ := cursor.Seek(p.From)
 		b, _ := cursor.Seek(p.To)
-		s.keep(from+1+a, from+1+b)
+		s.kept.Keep(from+1+a, from+1+b)
 	}
-	s.keep(to-1, to)
+	s.kept.Keep(to-1, to)
 	return true
 }

@@ -99,7 +99,7 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 	case len(e.pieces) == 0:
 		return pipeline.Edit{}, GateNoWin
 	}
-	e.keep(e.at, len(e.text))
+	e.pieces.Keep(e.at, len(e.text))
 	return pipeline.Edit{Pieces: e.pieces}, ""
 }
 
@@ -126,25 +126,13 @@ type editor struct {
 	c      *Component
 	text   string
 	lines  []span
-	pieces []pipeline.Piece
+	pieces pipeline.Pieces
 	at     int // what stands before it is in pieces
 	runs   int // gutters seen
 	forms  map[string]bool
 }
 
 func (e *editor) line(i int) string { return e.text[e.lines[i].from:e.lines[i].to] }
-
-// keep adds a range of the text; neighbours become one piece.
-func (e *editor) keep(from, to int) {
-	if from == to {
-		return
-	}
-	if n := len(e.pieces); n > 0 && e.pieces[n-1].Kind == pipeline.Keep && e.pieces[n-1].To == from {
-		e.pieces[n-1].To = to
-		return
-	}
-	e.pieces = append(e.pieces, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
-}
 
 // stretch thins out the gutters of lines [i,j), which stand between marks.
 func (e *editor) stretch(i, j int, received string) {
@@ -213,15 +201,15 @@ func (e *editor) run(r classify.Numbered) {
 	mark := fmt.Sprintf("%slines %d-%d: every %s number shown]\n", pipeline.MarkStart, r.First, r.Last(), e.c.shown)
 	was, at := len(e.pieces), e.at
 	before := e.tail()
-	e.keep(e.at, e.lines[r.From].from)
-	e.pieces = append(e.pieces, pipeline.Piece{Kind: pipeline.Literal, Text: mark})
+	e.pieces.Keep(e.at, e.lines[r.From].from)
+	e.pieces.Literal(mark)
 	first := len(e.pieces)
-	e.keep(e.lines[r.From].from, e.lines[r.From].to)
+	e.pieces.Keep(e.lines[r.From].from, e.lines[r.From].to)
 	lacking, hidden := e.lacking(r), 0
 	for k := r.From + 1; k < r.To; k++ {
-		e.keep(e.lines[k-1].to, e.lines[k].from)
+		e.pieces.Keep(e.lines[k-1].to, e.lines[k].from)
 		shown, bare := e.shownFrom(r, k, lacking)
-		e.keep(shown, e.lines[k].to)
+		e.pieces.Keep(shown, e.lines[k].to)
 		if bare {
 			hidden++
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"pgregory.net/rapid"
 
 	"github.com/trimtab-io/trimtab/components/gutter"
@@ -15,16 +14,9 @@ import (
 	"github.com/trimtab-io/trimtab/pipeline/tokens"
 	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	"github.com/trimtab-io/trimtab/pipeline/verify"
-	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
-func build(settings []byte) (pipeline.Component, error) {
-	s := &trimtabv1.Gutter{}
-	if err := protojson.Unmarshal(settings, s); err != nil {
-		return nil, err
-	}
-	return gutter.New(trimtabv1.Fill(s))
-}
+var build = componenttest.FromJSON(gutter.New)
 
 func TestGolden(t *testing.T) { componenttest.Golden(t, verify.New(), build) }
 
@@ -54,20 +46,13 @@ func rewrite(t testing.TB, settings, text string) (string, pipeline.Gate) {
 	if g != "" {
 		return text, g
 	}
-	var out strings.Builder
-	for _, p := range e.Pieces {
-		if p.Kind == pipeline.Literal {
-			out.WriteString(p.Text)
-		} else {
-			out.WriteString(text[p.From:p.To])
-		}
-	}
-	b.Text = out.String()
+	out := componenttest.Text(e, text)
+	b.Text = out
 	restored, err := verify.New().Verify(b, pipeline.Prefix{})
 	if err != nil || restored != text {
-		t.Fatalf("not restored: %v\n%q\n%q\n%q", err, text, out.String(), restored)
+		t.Fatalf("not restored: %v\n%q\n%q\n%q", err, text, out, restored)
 	}
-	return out.String(), ""
+	return out, ""
 }
 
 func TestGates(t *testing.T) {

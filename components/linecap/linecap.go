@@ -2,7 +2,6 @@ package linecap
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -108,50 +107,27 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 
 // text is a block as lines, and what is to be left out of it.
 type text struct {
-	all   string
-	ends  []int       // where each line ends, without its newline
-	drop  []bool      // lines that are left out, once there are any
-	after map[int]int // by line: how many equal lines behind it are left out
-	cuts  []cut       // in order
+	pipeline.Lines
+	drop  []bool            // lines that are left out, once there are any
+	after map[int]int       // by line: how many equal lines behind it are left out
+	cuts  []pipeline.Elided // in order
 }
-
-// cut is the middle of a line, in bytes of the text.
-type cut struct{ line, from, to int }
 
 func newText(all string) *text {
-	t := &text{all: all, ends: make([]int, 0, strings.Count(all, "\n")+1), after: map[int]int{}}
-	for at := 0; at < len(all); {
-		i := strings.IndexByte(all[at:], '\n')
-		if i < 0 {
-			t.ends = append(t.ends, len(all))
-			break
-		}
-		t.ends = append(t.ends, at+i)
-		at += i + 1
-	}
-	return t
+	return &text{Lines: pipeline.LinesOf(all), after: map[int]int{}}
 }
-
-func (t *text) start(i int) int {
-	if i == 0 {
-		return 0
-	}
-	return t.ends[i-1] + 1
-}
-
-func (t *text) line(i int) string { return t.all[t.start(i):t.ends[i]] }
 
 // repeats finds the lines that stand at least copies times between the first and
 // the last lines, and leaves all but the first of each out.
 func (t *text) repeats(copies int) {
-	if len(t.ends) < 2*edge+copies {
+	if t.Len() < 2*edge+copies {
 		return
 	}
 	ids := map[string]int{} // each line that may be left out, from 1 on
-	of := make([]int, len(t.ends))
+	of := make([]int, t.Len())
 	count := []int{0}
-	for i := edge; i < len(t.ends)-edge; i++ {
-		l := t.line(i)
+	for i := edge; i < t.Len()-edge; i++ {
+		l := t.Line(i)
 		if !logLine(l) {
 			continue
 		}
@@ -170,10 +146,10 @@ func (t *text) repeats(copies int) {
 		case id == 0 || n < copies-1:
 		case first[id]:
 			if t.drop == nil {
-				t.drop = make([]bool, len(t.ends))
+				t.drop = make([]bool, t.Len())
 			}
 			t.drop[i] = true
-		case worth(t.line(i), n):
+		case worth(t.Line(i), n):
 			first[id] = true
 			t.after[i] = n
 		default:
@@ -204,8 +180,8 @@ func logLine(l string) bool {
 
 // long finds the lines of more than most characters.
 func (t *text) long(most int, reporter *classify.Reporter) {
-	for i := range t.ends {
-		l := t.line(i)
+	for i := range t.Len() {
+		l := t.Line(i)
 		if len(l) <= most || t.drop != nil && t.drop[i] || strings.HasPrefix(l, pipeline.MarkStart) {
 			continue
 		}
@@ -214,7 +190,7 @@ func (t *text) long(most int, reporter *classify.Reporter) {
 			limit *= importantTimes
 		}
 		if from, to, ok := pipeline.Elide(l, limit, headShare); ok {
-			t.cuts = append(t.cuts, cut{line: i, from: t.start(i) + from, to: t.start(i) + to})
+			t.cuts = append(t.cuts, pipeline.Elided{Line: i, From: t.Start(i) + from, To: t.Start(i) + to})
 		}
 	}
 }
@@ -235,63 +211,41 @@ func (t *text) settle() {
 	if len(t.cuts) == 0 {
 		return
 	}
-	saved := -tokens.Estimate(longMark(len(t.cuts)) + "\n")
+	saved := -tokens.Estimate(pipeline.ElisionMark(len(t.cuts)) + "\n")
 	for _, c := range t.cuts {
-		l, at := t.line(c.line), t.start(c.line)
-		saved += tokens.Estimate(l) - tokens.Estimate(l[:c.from-at]+pipeline.Elision(utf8.RuneCountInString(t.all[c.from:c.to]))+l[c.to-at:])
+		var p pipeline.Pieces
+		p.Keep(p.Elide(t.Text, t.Start(c.Line), c), t.End(c.Line))
+		saved += tokens.Estimate(t.Line(c.Line)) - tokens.Estimate(p.Text(t.Text))
 	}
 	if saved <= 0 {
 		t.cuts = nil
 	}
 }
 
-func countOf(n int) string {
-	if n == 1 {
-		return "1 line"
-	}
-	return strconv.Itoa(n) + " lines"
-}
-
 // sameMark stands behind the first of equal lines.
 func sameMark(n int) string {
-	return pipeline.MarkStart + "cut " + countOf(n) + " from here on: same as the line above]"
-}
-
-// longMark stands before the first line that is shortened.
-func longMark(n int) string {
-	return pipeline.MarkStart + "shortened " + countOf(n) + " from here on: in the middle, where it says so]"
+	return pipeline.MarkStart + "cut " + pipeline.CountLines(n) + " from here on: same as the line above]"
 }
 
 // pieces writes the text.
-func (t *text) pieces() []pipeline.Piece {
-	var out []pipeline.Piece
-	keep := func(from, to int) {
-		if n := len(out); n > 0 && out[n-1].Kind == pipeline.Keep && out[n-1].To == from {
-			out[n-1].To = to
-		} else if from < to {
-			out = append(out, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
-		}
-	}
-	literal := func(s string) { out = append(out, pipeline.Piece{Kind: pipeline.Literal, Text: s}) }
+func (t *text) pieces() pipeline.Pieces {
+	var out pipeline.Pieces
 	next := 0
-	for i, end := range t.ends {
+	for i := range t.Len() {
 		if t.drop != nil && t.drop[i] {
 			continue
 		}
-		at := t.start(i)
-		if next < len(t.cuts) && t.cuts[next].line == i {
-			c := t.cuts[next]
+		at := t.Start(i)
+		if next < len(t.cuts) && t.cuts[next].Line == i {
 			if next == 0 {
-				literal(longMark(len(t.cuts)) + "\n")
+				out.Literal(pipeline.ElisionMark(len(t.cuts)) + "\n")
 			}
-			keep(at, c.from)
-			literal(pipeline.Elision(utf8.RuneCountInString(t.all[c.from:c.to])))
-			at = c.to
+			at = out.Elide(t.Text, at, t.cuts[next])
 			next++
 		}
-		keep(at, min(end+1, len(t.all))) // with its newline
+		out.Keep(at, t.Next(i)) // with its newline
 		if n := t.after[i]; n > 0 {
-			literal(sameMark(n) + "\n") // never behind the last line, which has edge lines behind it
+			out.Literal(sameMark(n) + "\n") // never behind the last line, which has edge lines behind it
 		}
 	}
 	return out

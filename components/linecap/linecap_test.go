@@ -6,7 +6,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -14,19 +13,12 @@ import (
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/classify"
 	"github.com/trimtab-io/trimtab/pipeline/componenttest"
-	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	"github.com/trimtab-io/trimtab/pipeline/verify"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, verify.New(), func(settings []byte) (pipeline.Component, error) {
-		s := &trimtabv1.Linecap{}
-		if err := protojson.Unmarshal(settings, s); err != nil {
-			return nil, err
-		}
-		return linecap.New(trimtabv1.Fill(s))
-	})
+	componenttest.Golden(t, verify.New(), componenttest.FromJSON(linecap.New))
 }
 
 // rewrite runs the component over the output of a command.
@@ -36,23 +28,15 @@ func rewrite(t componenttest.TB, s *trimtabv1.Linecap, command, text string, fai
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	call := classify.OfCall("Bash", []transcript.Arg{{Path: "command", Name: "command", Text: command}}, "")
-	e, gate := c.Rewrite(pipeline.Block{Text: text, Received: text, Parts: 1, Class: classify.OfResult(call, text, failed)}, pipeline.Prefix{})
+	call := componenttest.Command(command)
+	b, gate := componenttest.Rewrite(c, call, text, failed)
 	if gate != "" {
 		return text, gate
 	}
-	var b strings.Builder
-	for _, p := range e.Pieces {
-		if p.Kind == pipeline.Literal {
-			b.WriteString(p.Text)
-		} else {
-			b.WriteString(text[p.From:p.To])
-		}
+	if err := verify.Cuts(text, b); err != nil {
+		t.Fatalf("%v\n%s", err, b)
 	}
-	if err := verify.Cuts(text, b.String()); err != nil {
-		t.Fatalf("%v\n%s", err, b.String())
-	}
-	return b.String(), ""
+	return b, ""
 }
 
 // log are n lines that all differ, with repeated among them.
@@ -208,7 +192,7 @@ func FuzzRewrite(f *testing.F) {
 func BenchmarkRewrite(b *testing.B) {
 	c, _ := linecap.New(trimtabv1.Fill(&trimtabv1.Linecap{}))
 	text := log(12000, "waiting for the lock of the package database")
-	call := classify.OfCall("Bash", []transcript.Arg{{Path: "command", Name: "command", Text: "make"}}, "")
+	call := componenttest.Command("make")
 	block := pipeline.Block{Text: text, Received: text, Parts: 1, Class: classify.OfResult(call, text, false)}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

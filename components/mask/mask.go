@@ -152,7 +152,7 @@ func firstLine(text string) (line string, at int) {
 // printable ASCII without the closing bracket, ends it; records of wording 1 skip
 // it instead.
 func peekLine(line string, at, n int, skips bool) []pipeline.Piece {
-	var out []pipeline.Piece
+	var out pipeline.Pieces
 	space, count := false, 0
 	for i := 0; i < len(line) && count < n; i++ {
 		switch ch := line[i]; {
@@ -169,14 +169,10 @@ func peekLine(line string, at, n int, skips bool) []pipeline.Piece {
 			if count++; count == n {
 				break
 			}
-			out = append(out, pipeline.Piece{Kind: pipeline.Literal, Text: " "})
+			out.Literal(" ")
 			space = false
 		}
-		if last := len(out) - 1; last >= 0 && out[last].Kind == pipeline.Keep && out[last].To == at+i {
-			out[last].To++
-		} else {
-			out = append(out, pipeline.Piece{Kind: pipeline.Keep, From: at + i, To: at + i + 1})
-		}
+		out.Keep(at+i, at+i+1)
 		count++
 	}
 	return out

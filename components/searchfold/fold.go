@@ -240,35 +240,35 @@ func rowLike(s string) bool {
 }
 
 // pieces writes a layout.
-func (t *text) pieces(l layout) []pipeline.Piece {
-	var b builder
+func (t *text) pieces(l layout) pipeline.Pieces {
+	var b pipeline.Pieces
 	if l.head != "" {
-		b.literal(headMark)
-		b.keep(l.headAt, l.headAt+len(l.head))
-		b.literal("]\n")
+		b.Literal(headMark)
+		b.Keep(l.headAt, l.headAt+len(l.head))
+		b.Literal("]\n")
 	}
 	next := 0
 	for i := 0; i < len(t.lines); i++ {
 		if next < len(l.folds) && l.folds[next].from == i {
 			f := &l.folds[next]
-			b.literal(f.kind.mark(f.to-f.from) + "\n")
+			b.Literal(f.kind.mark(f.to-f.from) + "\n")
 			t.folded(&b, l, f)
 			i = f.to - 1
 			next++
 		} else {
-			b.line(l.lines[i])
+			put(&b, l.lines[i])
 		}
 		end := len(t.all)
 		if i+1 < len(t.lines) {
 			end = t.lines[i+1].from
 		}
-		b.keep(t.lines[i].to, end)
+		b.Keep(t.lines[i].to, end)
 	}
-	return b.pieces
+	return b
 }
 
 // folded writes the lines of a fold, without the last terminator.
-func (t *text) folded(b *builder, l layout, f *fold) {
+func (t *text) folded(b *pipeline.Pieces, l layout, f *fold) {
 	views := make([]string, f.to)
 	for i := f.from; i < f.to; i++ {
 		views[i] = view(t.all, l.lines[i])
@@ -276,49 +276,32 @@ func (t *text) folded(b *builder, l layout, f *fold) {
 	for i, cut := range f.cut {
 		at := l.lines[f.from+i]
 		if i > 0 {
-			b.keep(t.lines[f.from+i-1].to, t.lines[f.from+i].from)
+			b.Keep(t.lines[f.from+i-1].to, t.lines[f.from+i].from)
 		}
 		if cut == 0 {
-			b.line(at)
+			put(b, at)
 			continue
 		}
 		if at.dot {
 			cut -= len(dots)
 		}
 		if f.opens(views, i) {
-			b.line(line{from: at.from, to: at.from + cut, dot: at.dot})
-			b.literal("\n")
+			put(b, line{from: at.from, to: at.from + cut, dot: at.dot})
+			b.Literal("\n")
 		}
 		if f.kind == byPath {
-			b.keep(at.from+cut+1, at.to)
+			b.Keep(at.from+cut+1, at.to)
 		} else {
-			b.literal("\t")
-			b.keep(at.from+cut, at.to)
+			b.Literal("\t")
+			b.Keep(at.from+cut, at.to)
 		}
 	}
 }
 
-// builder collects pieces.
-type builder struct{ pieces []pipeline.Piece }
-
-func (b *builder) keep(from, to int) {
-	if from >= to {
-		return
-	}
-	if n := len(b.pieces); n > 0 && b.pieces[n-1].Kind == pipeline.Keep && b.pieces[n-1].To == from {
-		b.pieces[n-1].To = to
-		return
-	}
-	b.pieces = append(b.pieces, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
-}
-
-func (b *builder) literal(text string) {
-	b.pieces = append(b.pieces, pipeline.Piece{Kind: pipeline.Literal, Text: text})
-}
-
-func (b *builder) line(l line) {
+// put writes a line.
+func put(b *pipeline.Pieces, l line) {
 	if l.dot {
-		b.literal(dots)
+		b.Literal(dots)
 	}
-	b.keep(l.from, l.to)
+	b.Keep(l.from, l.to)
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"pgregory.net/rapid"
 
 	"github.com/trimtab-io/trimtab/components/searchfold"
@@ -13,18 +12,10 @@ import (
 	"github.com/trimtab-io/trimtab/pipeline/classify"
 	"github.com/trimtab-io/trimtab/pipeline/componenttest"
 	"github.com/trimtab-io/trimtab/pipeline/tokens"
-	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	"github.com/trimtab-io/trimtab/pipeline/verify"
-	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
-func build(settings []byte) (pipeline.Component, error) {
-	s := &trimtabv1.Searchfold{}
-	if err := protojson.Unmarshal(settings, s); err != nil {
-		return nil, err
-	}
-	return searchfold.New(trimtabv1.Fill(s))
-}
+var build = componenttest.FromJSON(searchfold.New)
 
 func TestGolden(t *testing.T) { componenttest.Golden(t, verify.New(), build) }
 
@@ -36,7 +27,7 @@ type failer interface {
 
 // block is the result of a search.
 func block(text string) pipeline.Block {
-	call := classify.OfCall("Bash", []transcript.Arg{{Name: "command", Path: "command", Text: "rg x"}}, "")
+	call := componenttest.Command("rg x")
 	return pipeline.Block{Text: text, Received: text, Parts: 1, Class: classify.OfResult(call, text, false)}
 }
 
@@ -52,20 +43,13 @@ func rewrite(t failer, text string) (string, pipeline.Gate) {
 	if g != "" {
 		return text, g
 	}
-	var out strings.Builder
-	for _, p := range e.Pieces {
-		if p.Kind == pipeline.Literal {
-			out.WriteString(p.Text)
-		} else {
-			out.WriteString(text[p.From:p.To])
-		}
-	}
-	b.Text = out.String()
+	out := componenttest.Text(e, text)
+	b.Text = out
 	restored, err := verify.New().Verify(b, pipeline.Prefix{})
 	if err != nil || restored != text {
-		t.Fatalf("not restored: %v\n%q\n%q\n%q", err, text, out.String(), restored)
+		t.Fatalf("not restored: %v\n%q\n%q\n%q", err, text, out, restored)
 	}
-	return out.String(), ""
+	return out, ""
 }
 
 func TestGates(t *testing.T) {
@@ -138,7 +122,7 @@ func TestWhateverPrintedIt(t *testing.T) {
 	text := strings.Repeat("a/very/long/path/to/file.go:12:x\n", 8)
 	for _, line := range []string{"make", "pytest", "git grep x", "a; b", ""} {
 		b := block(text)
-		b.Class.Call = classify.OfCall("Bash", []transcript.Arg{{Name: "command", Path: "command", Text: line}}, "")
+		b.Class.Call = componenttest.Command(line)
 		if _, g := c.(pipeline.Pure).Rewrite(b, pipeline.Prefix{}); g != "" {
 			t.Errorf("%q: %s", line, g)
 		}

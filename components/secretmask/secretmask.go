@@ -116,20 +116,16 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 	if len(found) == 0 {
 		return pipeline.Edit{}, GateNone
 	}
-	var pieces []pipeline.Piece
+	var pieces pipeline.Pieces
 	at := 0
 	for _, m := range found {
-		if m.From > at {
-			pieces = append(pieces, pipeline.Piece{Kind: pipeline.Keep, From: at, To: m.From})
-		}
-		pieces = append(pieces, pipeline.Piece{Kind: pipeline.Literal, Text: c.placeholder(m.Kind, b.Text[m.From:m.To])})
+		pieces.Keep(at, m.From)
+		pieces.Literal(c.placeholder(m.Kind, b.Text[m.From:m.To]))
 		at = m.To
 	}
-	if at < len(b.Text) {
-		pieces = append(pieces, pipeline.Piece{Kind: pipeline.Keep, From: at, To: len(b.Text)})
-	}
+	pieces.Keep(at, len(b.Text))
 	if shows(call) && b.Parts < 2 && !pipeline.HasMark(b.Text) {
-		pieces = append(pieces, pipeline.Piece{Kind: pipeline.Literal, Text: note(len(found), strings.HasSuffix(b.Text, "\n"))})
+		pieces.Literal(note(len(found), strings.HasSuffix(b.Text, "\n")))
 	}
 	return pipeline.Edit{Pieces: pieces}, ""
 }

@@ -2,6 +2,8 @@ package smartcrush
 
 import (
 	"strings"
+
+	"github.com/trimtab-io/trimtab/pipeline/document"
 )
 
 // arraysOf lists the items of the array that is the document [from, to), or of each
@@ -25,62 +27,17 @@ func arraysOf(text string, from, to int) [][]span {
 func elements(text string, from, to int) []span {
 	var out []span
 	object := text[from] == '{'
-	for i := skip(text, from+1); i < to-1; {
+	for i := document.Skip(text, from+1); i < to-1; {
 		if object {
-			i = skip(text, skip(text, valueEnd(text, i))+1) // the key and the colon
+			i = document.Skip(text, document.Skip(text, document.ValueEnd(text, i))+1) // the key and the colon
 		}
-		end := valueEnd(text, i)
+		end := document.ValueEnd(text, i)
 		out = append(out, span{i, end})
-		if i = skip(text, end); text[i] == ',' {
-			i = skip(text, i+1)
+		if i = document.Skip(text, end); text[i] == ',' {
+			i = document.Skip(text, i+1)
 		}
 	}
 	return out
-}
-
-// skip is the next byte that is no white space.
-func skip(text string, i int) int {
-	for text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n' {
-		i++
-	}
-	return i
-}
-
-// valueEnd is where the value that begins at i ends.
-func valueEnd(text string, i int) int {
-	switch text[i] {
-	case '"':
-		return stringEnd(text, i)
-	case '{', '[':
-		for depth := 0; ; {
-			switch text[i] {
-			case '"':
-				i = stringEnd(text, i)
-				continue
-			case '{', '[':
-				depth++
-			case '}', ']':
-				depth--
-			}
-			if i++; depth == 0 {
-				return i
-			}
-		}
-	}
-	for i < len(text) && strings.IndexByte(",]} \t\r\n", text[i]) < 0 {
-		i++
-	}
-	return i
-}
-
-// stringEnd is where the string that begins at i ends.
-func stringEnd(text string, i int) int {
-	for i++; text[i] != '"'; i++ {
-		if text[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
 }
 
 // maxSaid bounds how much of a string is looked at: a long text that mentions an
@@ -95,7 +52,7 @@ func (c *Component) reports(item string) bool {
 	for i := 0; i < len(item); {
 		switch b := item[i]; b {
 		case '{', '[':
-			if failing && item[skip(item, i+1)] != b+2 {
+			if failing && item[document.Skip(item, i+1)] != b+2 {
 				return true
 			}
 			object = append(object, b == '{')
@@ -109,7 +66,7 @@ func (c *Component) reports(item string) bool {
 			failing, isKey = false, len(object) > 0 && object[len(object)-1]
 			i++
 		case '"':
-			end := stringEnd(item, i)
+			end := document.StringEnd(item, i)
 			s := item[i+1 : end-1]
 			i = end
 			if isKey {
@@ -122,7 +79,7 @@ func (c *Component) reports(item string) bool {
 		case ':', ' ', '\t', '\r', '\n':
 			i++
 		default:
-			end := valueEnd(item, i)
+			end := document.ValueEnd(item, i)
 			if failing && !nothing(item[i:end]) {
 				return true
 			}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/classify"
+	"github.com/trimtab-io/trimtab/pipeline/document"
 	"github.com/trimtab-io/trimtab/pipeline/tokens"
-	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
@@ -84,15 +84,17 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 	case len(b.Text) < least || tokens.Estimate(b.Text) < least: // a token is a byte at least
 		return pipeline.Edit{}, GateSmall
 	}
-	from, to, gate := document(b.Text)
+	from, to, shaped := document.Find(b.Text, "[{", true)
 	switch {
-	case gate != "":
-		return pipeline.Edit{}, gate
+	case to == 0 && shaped:
+		return pipeline.Edit{}, GateParse
+	case to == 0:
+		return pipeline.Edit{}, GateShape
 	case pipeline.HasMark(b.Received) || strings.Contains(b.Text, gapStart):
 		return pipeline.Edit{}, GateMark
 	}
 	arrays := arraysOf(b.Text, from, to)
-	var pieces []pipeline.Piece
+	var pieces pipeline.Pieces
 	at, long := 0, false
 	for _, items := range arrays {
 		if len(items) < int(c.settings.GetMinItems()) || b.Text[items[0].from] != '{' {
@@ -100,8 +102,8 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 		}
 		long = true
 		for _, g := range c.gaps(b.Text, items) {
-			pieces = append(pieces, pipeline.Piece{Kind: pipeline.Keep, From: at, To: items[g.from].from},
-				pipeline.Piece{Kind: pipeline.Literal, Text: gapText(g.to - g.from)})
+			pieces.Keep(at, items[g.from].from)
+			pieces.Literal(gapText(g.to - g.from))
 			at = items[g.to-1].to
 		}
 	}
@@ -111,7 +113,8 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 	case pieces == nil:
 		return pipeline.Edit{}, GateAll
 	}
-	return pipeline.Edit{Pieces: append(pieces, pipeline.Piece{Kind: pipeline.Keep, From: at, To: len(b.Text)})}, ""
+	pieces.Keep(at, len(b.Text))
+	return pipeline.Edit{Pieces: pieces}, ""
 }
 
 // gapText stands for n items.
@@ -147,34 +150,3 @@ func (c *Component) gaps(text string, items []span) []span {
 
 // surely is a length in bytes that is more tokens than what stands for a gap.
 const surely = 1000
-
-// maxPreamble is how many lines may stand before a document, as a client's header
-// and an echoed command do.
-const maxPreamble = 10
-
-// document finds the document that begins at one of the first lines and is the
-// rest of the text, but for white space at the end.
-func document(text string) (from, to int, gate pipeline.Gate) {
-	gate = GateShape
-	to = len(strings.TrimRight(text, " \t\r\n"))
-	if to == 0 || text[to-1] != '}' && text[to-1] != ']' {
-		return 0, 0, gate
-	}
-	for range maxPreamble + 1 {
-		for from < to && (text[from] == ' ' || text[from] == '\t') {
-			from++
-		}
-		if c := text[from]; (c == '{' || c == '[') && text[to-1] == c+2 { // the closing bracket in ASCII
-			if transcript.Valid([]byte(text[from:to])) {
-				return from, to, ""
-			}
-			gate = GateParse
-		}
-		i := strings.IndexByte(text[from:to], '\n')
-		if i < 0 {
-			break
-		}
-		from += i + 1
-	}
-	return 0, 0, gate
-}

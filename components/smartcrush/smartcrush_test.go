@@ -6,26 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"pgregory.net/rapid"
 
 	"github.com/trimtab-io/trimtab/components/smartcrush"
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/classify"
 	"github.com/trimtab-io/trimtab/pipeline/componenttest"
-	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	"github.com/trimtab-io/trimtab/pipeline/verify"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, verify.New(), func(settings []byte) (pipeline.Component, error) {
-		s := &trimtabv1.Smartcrush{}
-		if err := protojson.Unmarshal(settings, s); err != nil {
-			return nil, err
-		}
-		return smartcrush.New(trimtabv1.Fill(s))
-	})
+	componenttest.Golden(t, verify.New(), componenttest.FromJSON(smartcrush.New))
 }
 
 // rewrite runs the component over the result of a command, or of a tool that is no
@@ -38,24 +30,16 @@ func rewrite(t componenttest.TB, s *trimtabv1.Smartcrush, command, text string, 
 	}
 	call := classify.OfCall("list_things", nil, "")
 	if command != "" {
-		call = classify.OfCall("Bash", []transcript.Arg{{Path: "command", Name: "command", Text: command}}, "")
+		call = componenttest.Command(command)
 	}
-	e, gate := c.Rewrite(pipeline.Block{Text: text, Received: text, Parts: 1, Class: classify.OfResult(call, text, failed)}, pipeline.Prefix{})
+	b, gate := componenttest.Rewrite(c, call, text, failed)
 	if gate != "" {
 		return text, gate
 	}
-	var b strings.Builder
-	for _, p := range e.Pieces {
-		if p.Kind == pipeline.Literal {
-			b.WriteString(p.Text)
-		} else {
-			b.WriteString(text[p.From:p.To])
-		}
+	if err := verify.Items(text, b); err != nil {
+		t.Fatalf("%v\n%s", err, b)
 	}
-	if err := verify.Items(text, b.String()); err != nil {
-		t.Fatalf("%v\n%s", err, b.String())
-	}
-	return b.String(), ""
+	return b, ""
 }
 
 // rows is an array of n objects; extra is put into row 10 in place of its end.

@@ -8,19 +8,8 @@ import (
 
 // builder collects pieces, joining neighbours.
 type builder struct {
-	pieces []pipeline.Piece
+	pipeline.Pieces
 	screen screen // its buffers are used again for each line
-}
-
-func (b *builder) keep(from, to int) {
-	if from == to {
-		return
-	}
-	if n := len(b.pieces); n > 0 && b.pieces[n-1].Kind == pipeline.Keep && b.pieces[n-1].To == from {
-		b.pieces[n-1].To = to
-		return
-	}
-	b.pieces = append(b.pieces, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
 }
 
 // blanks are what spaces are cut from.
@@ -32,12 +21,12 @@ func (b *builder) spaces(n int) {
 	if n > len(blanks) {
 		text = strings.Repeat(" ", n)
 	}
-	b.pieces = append(b.pieces, pipeline.Piece{Kind: pipeline.Literal, Text: text[:n]})
+	b.Literal(text[:n])
 }
 
 // clean renders each line as a terminal leaves it.
-func clean(text string) []pipeline.Piece {
-	b := builder{pieces: make([]pipeline.Piece, 0, 16+min(strings.Count(text, "\x1b"), len(text)/8))}
+func clean(text string) pipeline.Pieces {
+	b := builder{Pieces: make(pipeline.Pieces, 0, 16+min(strings.Count(text, "\x1b"), len(text)/8))}
 	for at := 0; at < len(text); {
 		end := strings.IndexByte(text[at:], '\n')
 		if end < 0 {
@@ -49,20 +38,20 @@ func clean(text string) []pipeline.Piece {
 		if noisy(text[at:body]) {
 			b.line(text, at, body)
 		} else {
-			b.keep(at, body)
+			b.Keep(at, body)
 		}
 		next := min(end+1, len(text))
-		b.keep(body, next)
+		b.Keep(body, next)
 		at = next
 	}
-	return b.pieces
+	return b.Pieces
 }
 
 // line renders text[from:to], or keeps it as it is if it can't be followed, or if
 // what is visible is no shorter.
 func (b *builder) line(text string, from, to int) {
 	if strings.IndexByte(text[from:to], '\r') >= 0 && !redraws(text[from:to]) {
-		b.keep(from, to)
+		b.Keep(from, to)
 		return
 	}
 	if b.still(text, from, to) {
@@ -70,7 +59,7 @@ func (b *builder) line(text string, from, to int) {
 	}
 	cells, ok := b.screen.draw(text, from, to)
 	if !ok {
-		b.keep(from, to)
+		b.Keep(from, to)
 		return
 	}
 	for i := 0; i < len(cells); {
@@ -82,7 +71,7 @@ func (b *builder) line(text string, from, to int) {
 			b.spaces(j - i)
 		} else {
 			j++
-			b.keep(int(cells[i].from), int(cells[i].to))
+			b.Keep(int(cells[i].from), int(cells[i].to))
 		}
 		i = j
 	}
@@ -91,31 +80,31 @@ func (b *builder) line(text string, from, to int) {
 // still keeps what is between the sequences of a line in which the cursor is
 // always at the end; it is false, and does nothing, for every other line.
 func (b *builder) still(text string, from, to int) bool {
-	n := len(b.pieces)
+	n := len(b.Pieces)
 	var last pipeline.Piece
 	if n > 0 {
-		last = b.pieces[n-1]
+		last = b.Pieces[n-1]
 	}
 	for i := from; i < to; {
 		j := i + nextControl(text[i:to])
 		if j < i {
-			b.keep(i, to)
+			b.Keep(i, to)
 			return true
 		}
 		seq, ok := readSequence(text[j:to])
 		switch {
 		case ok && (!moves(seq) || seq.final == 'K' && seq.count(0) == 0): // nothing is right of the cursor
-			b.keep(i, j)
+			b.Keep(i, j)
 			i = j + seq.length
 		case !ok && (text[j] == 0x1b || text[j] == 0xc2):
-			b.keep(i, j+1)
+			b.Keep(i, j+1)
 			i = j + 1
 		case text[j] == '\a':
-			b.keep(i, j)
+			b.Keep(i, j)
 			i = j + 1
 		default:
-			if b.pieces = b.pieces[:n]; n > 0 {
-				b.pieces[n-1] = last
+			if b.Pieces = b.Pieces[:n]; n > 0 {
+				b.Pieces[n-1] = last
 			}
 			return false
 		}

@@ -70,7 +70,7 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 	if len(cleaned) == 1 && cleaned[0].Kind == pipeline.Keep && cleaned[0].To-cleaned[0].From == len(b.Text) {
 		return pipeline.Edit{}, GateNoNoise
 	}
-	after := spell(cleaned, b.Text)
+	after := cleaned.Text(b.Text)
 	switch {
 	case !sameScreen(b.Text, after):
 		return pipeline.Edit{}, GateContent
@@ -78,20 +78,6 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 		return pipeline.Edit{}, GateMark
 	}
 	return pipeline.Edit{Pieces: cleaned}, ""
-}
-
-// spell writes pieces out.
-func spell(pieces []pipeline.Piece, text string) string {
-	var b strings.Builder
-	b.Grow(len(text))
-	for _, p := range pieces {
-		if p.Kind == pipeline.Literal {
-			b.WriteString(p.Text)
-		} else {
-			b.WriteString(text[p.From:p.To])
-		}
-	}
-	return b.String()
 }
 
 // noisy says that a text has any character that a terminal consumes: an escape,

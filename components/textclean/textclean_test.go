@@ -8,6 +8,7 @@ import (
 
 	"github.com/trimtab-io/trimtab/components/textclean"
 	"github.com/trimtab-io/trimtab/pipeline"
+	"github.com/trimtab-io/trimtab/pipeline/componenttest"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
@@ -26,15 +27,8 @@ func rewrite(c *textclean.Component, text string) (string, pipeline.Gate) {
 	if g != "" {
 		return text, g
 	}
-	var b strings.Builder
-	for _, p := range e.Pieces {
-		if p.Kind == pipeline.Literal {
-			b.WriteString(p.Text)
-		} else {
-			b.WriteString(text[p.From:p.To])
-		}
-	}
-	return b.String(), ""
+	b := componenttest.Text(e, text)
+	return b, ""
 }
 
 func TestCleans(t *testing.T) {

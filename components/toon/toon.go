@@ -2,12 +2,13 @@ package toon
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/trimtab-io/trimtab/pipeline"
+	"github.com/trimtab-io/trimtab/pipeline/document"
 	"github.com/trimtab-io/trimtab/pipeline/tokens"
-	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
@@ -70,98 +71,59 @@ func (c *Component) Rewrite(b pipeline.Block, _ pipeline.Prefix) (pipeline.Edit,
 	if b.Class.Call.ShowsFile() {
 		return pipeline.Edit{}, GateFile
 	}
-	from, to, gate := document(b.Text)
+	from, to, shaped := document.Find(b.Text, "[", false)
 	switch {
-	case gate != "":
-		return pipeline.Edit{}, gate
+	case to == 0 && shaped:
+		return pipeline.Edit{}, GateParse
+	case to == 0:
+		return pipeline.Edit{}, GateShape
 	case pipeline.HasMark(b.Received):
 		return pipeline.Edit{}, GateMark
 	}
 	t := table{text: b.Text}
-	t.keep(0, from)
+	t.pieces.Keep(0, from)
 	start := len(t.pieces)
 	if !t.write(from, to, int(c.settings.GetMinRows())) {
 		return pipeline.Edit{}, GateUniform
 	}
-	written := spell(t.pieces[start:], b.Text)
+	written := t.pieces[start:].Text(b.Text)
 	switch {
 	case len(written) >= to-from || tokens.Estimate(written) >= tokens.Estimate(b.Text[from:to]):
 		return pipeline.Edit{}, GateDense
 	case !sameValues(b.Text[from:to], written):
 		return pipeline.Edit{}, GateContent
 	}
-	t.keep(to, len(b.Text)) // white space at most
+	t.pieces.Keep(to, len(b.Text)) // white space at most
 	return pipeline.Edit{Pieces: t.pieces}, ""
-}
-
-// maxPreamble is how many lines may stand before a document, as a client's header
-// and an echoed command do.
-const maxPreamble = 10
-
-// document finds the array that begins one of the first lines and is the rest of the
-// text, but for white space at the end.
-func document(text string) (from, to int, gate pipeline.Gate) {
-	gate = GateShape
-	to = len(strings.TrimRight(text, " \t\r\n"))
-	if to == 0 || text[to-1] != ']' {
-		return 0, 0, gate
-	}
-	for range maxPreamble + 1 {
-		if text[from] == '[' {
-			if transcript.Valid([]byte(text[from:to])) {
-				return from, to, ""
-			}
-			gate = GateParse
-		}
-		i := strings.IndexByte(text[from:to], '\n')
-		if i < 0 {
-			break
-		}
-		from += i + 1
-	}
-	return 0, 0, gate
 }
 
 // table collects pieces.
 type table struct {
 	text   string
-	pieces []pipeline.Piece
-}
-
-func (t *table) keep(from, to int) {
-	if from < to {
-		t.pieces = append(t.pieces, pipeline.Piece{Kind: pipeline.Keep, From: from, To: to})
-	}
-}
-
-func (t *table) literal(s string) {
-	t.pieces = append(t.pieces, pipeline.Piece{Kind: pipeline.Literal, Text: s})
+	pieces pipeline.Pieces
 }
 
 // write writes the array [from, to), which is valid JSON. It is false if that is no
 // table.
 func (t *table) write(from, to, least int) bool {
-	s := scanner{t.text, from + 1}
 	var keys []string
 	mark := len(t.pieces)
 	rows := 0
-	for s.skip(); s.at < to-1; s.skip() {
-		if t.text[s.at] != '{' {
+	for i := document.Skip(t.text, from+1); i < to-1; i = document.Skip(t.text, i) {
+		if t.text[i] != '{' {
 			return false
 		}
-		s.at++
 		if rows > 0 {
-			t.literal("\n")
+			t.pieces.Literal("\n")
 		}
 		n := 0
-		for s.skip(); t.text[s.at] != '}'; s.skip() {
+		for i = document.Skip(t.text, i+1); t.text[i] != '}'; i = document.Skip(t.text, i) {
 			if n > 0 {
-				s.at++ // the comma
-				s.skip()
-				t.literal(",")
+				i = document.Skip(t.text, i+1) // behind the comma
+				t.pieces.Literal(",")
 			}
-			from, end := s.value()
-			key := t.text[from+1 : end-1]
+			end := document.StringEnd(t.text, i)
+			key := t.text[i+1 : end-1]
 			switch {
 			case rows == 0 && !plainKey(key, keys):
 				return false
@@ -170,39 +132,38 @@ func (t *table) write(from, to, least int) bool {
 			case n >= len(keys) || keys[n] != key:
 				return false
 			}
-			s.skip()
-			s.at++ // the colon
-			s.skip()
-			from, end = s.value()
-			if !t.cell(from, end) {
+			i = document.Skip(t.text, document.Skip(t.text, end)+1) // behind the colon
+			end = document.ValueEnd(t.text, i)
+			if !t.cell(i, end) {
 				return false
 			}
+			i = end
 			n++
 		}
-		s.at++
 		if n == 0 || n != len(keys) {
 			return false
 		}
 		rows++
-		if s.skip(); t.text[s.at] == ',' {
-			s.at++
+		if i = document.Skip(t.text, i+1); t.text[i] == ',' {
+			i++
 		}
 	}
 	if rows < least {
 		return false
 	}
-	head := []pipeline.Piece{{Kind: pipeline.Literal, Text: pipeline.MarkStart + "table of " + strconv.Itoa(rows) + " objects: "}}
+	var head pipeline.Pieces
+	head.Literal(pipeline.MarkStart + "table of " + strconv.Itoa(rows) + " objects: ")
 	at := from
 	for i, key := range keys {
 		if i > 0 {
-			head = append(head, pipeline.Piece{Kind: pipeline.Literal, Text: ","})
+			head.Literal(",")
 		}
 		at += strings.Index(t.text[at:], `"`+key+`"`) // the first object has them in order
-		head = append(head, pipeline.Piece{Kind: pipeline.Keep, From: at + 1, To: at + 1 + len(key)})
+		head.Keep(at+1, at+1+len(key))
 		at += len(key) + 2
 	}
-	head = append(head, pipeline.Piece{Kind: pipeline.Literal, Text: "]\n"})
-	t.pieces = append(t.pieces[:mark], append(head, t.pieces[mark:]...)...)
+	head.Literal("]\n")
+	t.pieces = slices.Concat(t.pieces[:mark], head, t.pieces[mark:])
 	return true
 }
 
@@ -231,9 +192,9 @@ func (t *table) cell(from, end int) bool {
 		return false
 	case v == "null":
 	case v[0] == '"' && bare(v[1:len(v)-1]):
-		t.keep(from+1, end-1)
+		t.pieces.Keep(from+1, end-1)
 	default:
-		t.keep(from, end)
+		t.pieces.Keep(from, end)
 	}
 	return true
 }
@@ -254,51 +215,4 @@ func bare(s string) bool {
 	}
 	_, err := strconv.ParseFloat(s, 64)
 	return err != nil
-}
-
-// scanner walks a valid document.
-type scanner struct {
-	text string
-	at   int
-}
-
-// skip goes to the next byte that is no white space.
-func (s *scanner) skip() {
-	for strings.IndexByte(" \t\r\n", s.text[s.at]) >= 0 {
-		s.at++
-	}
-}
-
-// value goes behind the value that begins here; of a nested one only the first byte
-// is looked at.
-func (s *scanner) value() (from, end int) {
-	from = s.at
-	switch s.text[s.at] {
-	case '"':
-		for s.at++; s.text[s.at] != '"'; s.at++ {
-			if s.text[s.at] == '\\' {
-				s.at++
-			}
-		}
-		s.at++
-	case '{', '[':
-		s.at++
-	default:
-		for strings.IndexByte(",]} \t\r\n", s.text[s.at]) < 0 {
-			s.at++
-		}
-	}
-	return from, s.at
-}
-
-// spell writes pieces out.
-func spell(pieces []pipeline.Piece, text string) string {
-	var b strings.Builder
-	for _, p := range pieces {
-		b.WriteString(p.Text)
-		if p.Kind == pipeline.Keep {
-			b.WriteString(text[p.From:p.To])
-		}
-	}
-	return b.String()
 }

@@ -8,26 +8,18 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"pgregory.net/rapid"
 
 	"github.com/trimtab-io/trimtab/components/toon"
 	"github.com/trimtab-io/trimtab/pipeline"
 	"github.com/trimtab-io/trimtab/pipeline/classify"
 	"github.com/trimtab-io/trimtab/pipeline/componenttest"
-	"github.com/trimtab-io/trimtab/pipeline/transcript"
 	"github.com/trimtab-io/trimtab/pipeline/verify"
 	trimtabv1 "github.com/trimtab-io/trimtab/proto/trimtab/v1"
 )
 
 func TestGolden(t *testing.T) {
-	componenttest.Golden(t, verify.New(), func(settings []byte) (pipeline.Component, error) {
-		s := &trimtabv1.Toon{}
-		if err := protojson.Unmarshal(settings, s); err != nil {
-			return nil, err
-		}
-		return toon.New(trimtabv1.Fill(s))
-	})
+	componenttest.Golden(t, verify.New(), componenttest.FromJSON(toon.New))
 }
 
 // rewrite runs the component over a result of a tool that is no shell.
@@ -37,22 +29,14 @@ func rewrite(t componenttest.TB, call classify.Call, text string) (string, pipel
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	e, gate := c.Rewrite(pipeline.Block{Text: text, Received: text, Parts: 1, Class: classify.OfResult(call, text, false)}, pipeline.Prefix{})
+	b, gate := componenttest.Rewrite(c, call, text, false)
 	if gate != "" {
 		return text, gate
 	}
-	var b strings.Builder
-	for _, p := range e.Pieces {
-		if p.Kind == pipeline.Literal {
-			b.WriteString(p.Text)
-		} else {
-			b.WriteString(text[p.From:p.To])
-		}
+	if len(b) >= len(text) {
+		t.Fatalf("%q grew to %q", text, b)
 	}
-	if len(b.String()) >= len(text) {
-		t.Fatalf("%q grew to %q", text, b.String())
-	}
-	return b.String(), ""
+	return b, ""
 }
 
 var head = regexp.MustCompile(`(?m)^\[trimtab table of (\d+) objects: (.*)\]\n`)
@@ -155,7 +139,7 @@ func TestGates(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			call := classify.OfCall("fetch_rows", nil, "")
 			if tt.command != "" {
-				call = classify.OfCall("Bash", []transcript.Arg{{Path: "command", Name: "command", Text: tt.command}}, "")
+				call = componenttest.Command(tt.command)
 			}
 			got, gate := rewrite(t, call, tt.text)
 			if gate != tt.gate {
